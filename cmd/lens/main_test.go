@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,6 +100,7 @@ func program(t *testing.T) (l *why.Lens, server *httptest.Server, last func() ht
 
 func TestAttach_ServesThePageOfAnyProgramBehindTheToken(t *testing.T) {
 	l, server, last := program(t)
+	refuses := refusing(t, server)
 	address, ask := opened(t, "--attach", server.URL+"/debug/informers/")
 	bare, _, _ := strings.Cut(address, "?")
 	stranger := ask("GET", bare, nil)
@@ -127,8 +129,8 @@ func TestAttach_ServesThePageOfAnyProgramBehindTheToken(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, other.StatusCode)
 	require.NoError(t, other.Body.Close())
 
+	refuses.Store(true)
 	server.CloseClientConnections()
-	server.Close()
 	dead := ask("GET", bare, nil)
 	require.Equal(t, http.StatusBadGateway, dead.StatusCode)
 	require.Contains(t, textOf(t, dead), "the program that is looked at does not answer")
@@ -161,6 +163,7 @@ func TestAttach_SaysWhatItWantedAndWhatCame(t *testing.T) {
 			if err != nil {
 				return
 			}
+			_, _ = http.ReadRequest(bufio.NewReader(c)) // an answer that comes before the question is another error
 			_, _ = c.Write([]byte("SSH-2.0-x\r\n"))
 			c.Close()
 		}
@@ -177,26 +180,35 @@ func TestAttach_SaysWhatItWantedAndWhatCame(t *testing.T) {
 }
 
 func TestAttach_BeforeTheProgramIsStartedSaysSo(t *testing.T) {
-	l := why.New(why.Options{})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	page, ask := opened(t, "--attach", address)
+	_, server, _ := program(t)
+	refuses := refusing(t, server)
+	refuses.Store(true)
+	page, ask := opened(t, "--attach", server.URL+"/debug/informers/")
 	dead := ask("GET", page, nil)
 	require.Equal(t, http.StatusBadGateway, dead.StatusCode)
 	require.Contains(t, textOf(t, dead), "does not answer")
-	listener, err = net.Listen("tcp", address)
-	if err != nil {
-		t.Skip("somebody else has the port now: ", err)
-	}
-	server := httptest.NewUnstartedServer(l.Handler())
-	require.NoError(t, server.Listener.Close())
-	server.Listener = listener
-	server.Start()
-	defer server.Close()
-	defer server.CloseClientConnections()
+	refuses.Store(false)
 	require.Contains(t, textOf(t, ask("GET", page, nil)), "The lens is off")
+}
+
+// refusing returns a switch for new connections to the server: they are refused, as if it had ended. A port that were freed could be another
+// program's at once.
+func refusing(t *testing.T, server *httptest.Server) (refuses *atomic.Bool) {
+	refuses = &atomic.Bool{}
+	before := http.DefaultTransport
+	changed := before.(*http.Transport).Clone()
+	changed.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if refuses.Load() && address == server.Listener.Addr().String() {
+			return nil, &net.OpError{Op: "dial", Net: network, Addr: server.Listener.Addr(), Err: syscall.ECONNREFUSED}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	http.DefaultTransport = changed
+	t.Cleanup(func() {
+		http.DefaultTransport = before
+		changed.CloseIdleConnections()
+	})
+	return refuses
 }
 
 func TestParse_RefusesWhatOthersCouldReach(t *testing.T) {

@@ -72,7 +72,7 @@ func TestEventually_SaysAfterItsPatienceWhatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, began := &failed{TB: t}, time.Now()
 		require.Panics(t, func() { Eventually(f, "the bus", func() error { return errors.New("is late") }) })
-		require.Equal(t, "the bus: not within 1m0s: is late", f.said)
+		require.Equal(t, "the bus: not within 3m0s: is late", f.said)
 		require.Equal(t, Patience, time.Since(began))
 	})
 }

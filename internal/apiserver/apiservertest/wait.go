@@ -12,7 +12,7 @@ import (
 )
 
 // Patience is how long Eventually waits. The machine may be busy, so it is far more than any step takes.
-const Patience = time.Minute
+const Patience = 3 * time.Minute
 
 // Eventually calls f until it returns nil. After Patience it ends the test, with the last error. what is for that message.
 func Eventually(t testing.TB, what string, f func() error) {

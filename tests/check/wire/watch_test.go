@@ -173,7 +173,7 @@ var starts = group("watch starts", []check{
 		made := s.configMaps("a").version()
 		// A real server sends it two seconds before the timeout, and drops it if it is late itself: hence several tries.
 		seen := 0
-		for range 4 {
+		for range 8 {
 			w := s.watch(s.path("configmaps") + "?timeoutSeconds=4&allowWatchBookmarks=true&resourceVersion=" + made)
 			for e, ok := w.next(); ok; e, ok = w.next() {
 				require.Equal(t, "BOOKMARK", e.Type)

@@ -55,13 +55,14 @@ func shares(pods []*corev1.Pod, n int) iter.Seq[[]*corev1.Pod] {
 	}
 }
 
-// turn waits until the ticket's time, and returns false if that is after the storm.
+// turn waits until the ticket's time, and returns false if that is after the storm. The first two are good however late a busy machine is, so
+// that a storm has a rate.
 func (w weather) turn(ctx context.Context, began time.Time, ticket int64) bool {
 	due := began
 	if w.rate > 0 {
 		due = began.Add(time.Duration(ticket) * time.Second / time.Duration(w.rate))
 	}
-	if over := began.Add(w.lasts); due.After(over) || time.Now().After(over) {
+	if over := began.Add(w.lasts); ticket > 1 && (due.After(over) || time.Now().After(over)) {
 		return false
 	}
 	select {

@@ -17,7 +17,7 @@ func quick(t *testing.T) options {
 	dir := t.TempDir()
 	o := options{
 		n: 20_000, rate: 2000, rounds: 1, history: 20_000,
-		calm: time.Second / 5, steady: time.Second / 2, settling: 20 * time.Second,
+		calm: time.Second / 5, steady: time.Second / 2, settling: 5 * time.Minute,
 		write: true, page: filepath.Join(dir, "page.md"), raw: filepath.Join(dir, "raw.txt"),
 	}
 	require.NoError(t, os.WriteFile(o.page, []byte("before\n<!-- make scale -->\nold\n<!-- end -->\nafter\n"), 0o644))
@@ -48,10 +48,11 @@ func TestRun_MeasuresEachSetupAndWritesThePage(t *testing.T) {
 
 func TestCampaign_FailsIfTheStoresAreNotTheServers(t *testing.T) {
 	o := quick(t)
-	o.n, o.settling = 100, time.Second/10
+	o.n = 100
 	c := &campaign{options: o, log: io.Discard}
 	missing := []setup{{"one-of-five", "", glasswatch, 1, true}}
 	require.NoError(t, c.onServer(t.Context(), missing), "one of one is the whole")
+	c.settling = time.Second / 10
 
 	task := serverTask{Objects: o.n, Rate: o.rate, History: o.history, Shards: true}
 	server, err := start(t.Context(), serveFlag, task)

@@ -109,7 +109,7 @@ func judge(samples []sample, objects int) (complaints []string) {
 
 // judgeLeft waits until there are no more goroutines than before; the others are shown on standard error.
 func judgeLeft(before int) []string {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for goroutines() > before {
 		if time.Now().After(deadline) {
 			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)

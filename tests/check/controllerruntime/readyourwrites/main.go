@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// patience of each read.
+// patience of the reads that may wait for ever. The others have more, as a machine may be busy.
 const patience = 5 * time.Second
 
 // show deletes a Service while the watch of Services is broken, and then reads it three times. Then another Service is written, and it reads
@@ -53,12 +53,12 @@ func show(ctx context.Context, cfg *rest.Config, readYourWrites bool, network *n
 		return err
 	}
 	defer c.Delete(context.WithoutCancel(ctx), newService("gone")) // if it fails midway
-	read := func() {
+	read := func(patience time.Duration) {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		fmt.Fprintln(out, "get:", c.Get(limited, client.ObjectKeyFromObject(service), &corev1.Service{}))
 	}
-	read()
+	read(time.Minute)
 	network.cut()
 	if err := c.Delete(ctx, service); err != nil {
 		return err
@@ -72,14 +72,14 @@ func show(ctx context.Context, cfg *rest.Config, readYourWrites bool, network *n
 	}
 	fmt.Fprintln(out, "the cache has listed, and knows")
 	for range 3 {
-		read()
+		read(patience)
 	}
 	other := newService("other")
 	if err := c.Create(ctx, other); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "another Service is written")
-	read()
+	read(time.Minute)
 	return c.Delete(ctx, other)
 }
 
