@@ -67,7 +67,7 @@ var masks = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UID"},
 	{regexp.MustCompile(`\b10(\.\d+){3}\b`), "IP"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d :+]+`), "TIME"},
-	{regexp.MustCompile(`\b\d+m?\d*s\b`), "AGE"},
+	{regexp.MustCompile(`\b(\d+m)?\d+s\b|\b\d+m\b`), "AGE"}, // two minutes are 2m
 	{regexp.MustCompile(`\(x\d+ over AGE\)`), "(xN over AGE)"},
 	{regexp.MustCompile(`((?:resourceVersion|Resource Version)\W+)\d+`), "${1}N"},
 	{regexp.MustCompile(`--cache-dir=\S+`), "--cache-dir=DIR"},
@@ -165,7 +165,7 @@ func findKubectl(t *testing.T) string {
 }
 
 func (s *terminal) run(stdin string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*apiservertest.Patience) // kubectl itself may wait for half of it
+	ctx, cancel := context.WithTimeout(context.Background(), 2*apiservertest.Patience) // more than timeout
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.kubectl, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+filepath.Dir(s.kubeconfig))
@@ -237,7 +237,7 @@ func (s *terminal) until(line, pattern string) {
 }
 
 // timeout is for all that kubectl waits for.
-const timeout = " --timeout=60s"
+const timeout = " --timeout=180s"
 
 const (
 	untilCreated = " --for=create" + timeout

@@ -20,8 +20,8 @@ func TestKubectl_DrivesTheIngressController(t *testing.T) {
 		s.ok("create service clusterip web --tcp=80:8080")
 		s.ok("annotate service web ingress/http=true")
 		s.ok("wait ingress web" + untilCreated)
-		s.matches("get ingress", `(?m)^NAME\s+CLASS\s+HOSTS\s+ADDRESS\s+PORTS\s+AGE\nweb\s+nginx\s+example\.com\s+80\s+\d+s$`)
-		s.matches("get service web", `(?m)^NAME\s+TYPE\s+CLUSTER-IP\s+EXTERNAL-IP\s+PORT\(S\)\s+AGE\nweb\s+ClusterIP\s+\d+\.\d+\.\d+\.\d+\s+<none>\s+80/TCP\s+\d+s$`)
+		s.matches("get ingress", `(?m)^NAME\s+CLASS\s+HOSTS\s+ADDRESS\s+PORTS\s+AGE\nweb\s+nginx\s+example\.com\s+80\s+\d+[ms]\S*$`)
+		s.matches("get service web", `(?m)^NAME\s+TYPE\s+CLUSTER-IP\s+EXTERNAL-IP\s+PORT\(S\)\s+AGE\nweb\s+ClusterIP\s+\d+\.\d+\.\d+\.\d+\s+<none>\s+80/TCP\s+\d+[ms]\S*$`)
 		s.matches("describe ingress web", `example\.com\s*\n\s+/\s+web:80`)
 
 		s.ok("annotate service web ingress/host=shop.example.com")
@@ -59,6 +59,7 @@ func TestKubectl_ASelfMadeIngressIsLeftAlone(t *testing.T) {
 		s.until("get events", `Warning\s+NameConflict\s+service/web`)
 		require.Equal(t, "mine.example.com", s.ok("get ingress web -o jsonpath={.spec.rules[0].host}"))
 		s.ok("delete ingress web")
+		s.ok("wait ingress web" + untilCreated) // a field of what is not there is an error at once
 		s.waitHost("web", "example.com")
 		s.ok("create namespace other")
 		s.ok("-n other create service clusterip web --tcp=80:8080")
@@ -124,7 +125,7 @@ func TestKubectl_FindsItsWayAround(t *testing.T) {
 		s.fails("", "get nosuch", `the server doesn't have a resource type "nosuch"`)
 		s.ok("create configmap a --from-literal=k=v")
 		s.ok("create secret generic s --from-literal=k=v")
-		s.matches("get configmap,secret", `configmap/a\s+1\s+\d+s(.|\n)*secret/s\s+Opaque\s+1`)
+		s.matches("get configmap,secret", `configmap/a\s+1\s+\d+[ms]\S*(.|\n)*secret/s\s+Opaque\s+1`)
 		s.matches("get configmaps --chunk-size=1 -o name", `configmap/a`)
 	})
 }

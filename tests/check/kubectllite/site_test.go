@@ -199,7 +199,7 @@ func (p *place) delete(kind schema.GroupVersionResource, name string) {
 	require.NoError(p.t, p.dynamic.Resource(kind).Namespace(p.namespace).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-const patience = time.Minute
+const patience = 5 * time.Minute // kubectl takes a minute and a half for the 500 documents
 
 // until repeats a question that may have no answer yet.
 func (p *place) until(isSo func(ctx context.Context) (bool, error)) error {
