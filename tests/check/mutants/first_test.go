@@ -23,19 +23,21 @@ func eachInItsLayer(t *testing.T, all []Mutant) {
 	if !*update {
 		first = readFirst(t)
 	}
-	tests := newSuites(all, "", nil)
-	likely := newSuites(slices.DeleteFunc(slices.Clone(all), func(m Mutant) bool { return first[m.Name] == "" }), "", nil)
+	layers := layersOf(all, "")
+	tests, likely := suitesOf(layers, nil), suitesOf(layers, nil)
 	for _, s := range likely {
 		var names []string
 		for _, m := range s.bugs {
-			names = append(names, first[m.Name])
+			if first[m.Name] != "" {
+				names = append(names, first[m.Name])
+			}
 		}
 		slices.Sort(names)
 		s.args = []string{exactly(slices.Compact(names)...)}
 	}
 	var mu sync.Mutex
 	caughtBy := map[string]string{}
-	tryEach(t, all, 0, func(t *testing.T, parent *testing.T, m Mutant) Verdict {
+	tally := tryEach(t, all, func(t *testing.T, parent *testing.T, m Mutant) Verdict {
 		if name := first[m.Name]; name != "" {
 			verdict, _ := likely[m.Layer()].try(t, parent, m, exactly(name))
 			if verdict == Red {
@@ -50,8 +52,9 @@ func eachInItsLayer(t *testing.T, all []Mutant) {
 		}
 		return verdict
 	})
+	tally.judge(t, 0)
 	if *update {
-		t.Cleanup(func() { writeFirst(t, caughtBy) })
+		writeFirst(t, caughtBy)
 	}
 }
 

@@ -35,24 +35,24 @@ type setting struct {
 
 // settings, the cheapest first. The first takes two thirds of the second's time. It does not do where the tests need the files with
 // the benchmarks, or an optimized build.
-var settings = []setting{
+var settings = [...]setting{
 	{[]string{"-gcflags=glasswatch/...=-N"}, "*bench*_test.go"},
 	{},
 }
 
 // build compiles the tests of a folder with other texts in the place of some files. Neither vet nor a debugger looks at it.
-func (how setting) build(t *testing.T, layer string, texts map[string]string) (p program, err error) {
+func (how setting) build(t *testing.T, folder string, texts map[string]string) (p program, err error) {
 	t.Helper()
 	var without []string
 	if how.without != "" {
-		without, err = filepath.Glob(filepath.Join(absolute(t, layer), how.without))
+		without, err = filepath.Glob(filepath.Join(absolute(t, folder), how.without))
 		require.NoError(t, err)
 	}
-	p = program{folder: layer, file: filepath.Join(t.TempDir(), "layer.test")}
+	p = program{folder: folder, file: filepath.Join(t.TempDir(), "layer.test")}
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", p.file}
 	args = append(args, how.flags...)
-	if out, err := goIn(append(args, "./"+layer)...); err != nil {
-		return p, fmt.Errorf("%s does not compile:\n%s", layer, out)
+	if out, err := goIn(append(args, "./"+folder)...); err != nil {
+		return p, fmt.Errorf("%s does not compile:\n%s", folder, out)
 	}
 	if usage, _ := exec.Command(p.file, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
 		// A file of failures would be the next run's beginning. A smaller failing input is of no use here.
@@ -168,7 +168,7 @@ func (v Verdict) String() string {
 }
 
 // patienceAfter is how long tests may take with a bug in them if they took so long without one.
-func patienceAfter(took time.Duration) time.Duration { return 20*time.Second + 5*took }
+func patienceAfter(took time.Duration) time.Duration { return 2*time.Minute + 5*took }
 
 // Tally counts mutants.
 type Tally struct {
@@ -187,3 +187,21 @@ func (c *Tally) String() string {
 
 // tooMany tells whether more timed out than may: one in twenty.
 func (c *Tally) tooMany() bool { return 20*len(c.timedOut) > c.caught+len(c.timedOut) }
+
+func (c *Tally) add(other *Tally) {
+	c.caught += other.caught
+	c.timedOut = append(c.timedOut, other.timedOut...)
+	c.missed = append(c.missed, other.missed...)
+}
+
+// judge says what came of the bugs. Of those that did not time out, so many may be missed.
+func (c *Tally) judge(t *testing.T, mayMiss int) {
+	t.Helper()
+	t.Log(c)
+	if c.tooMany() {
+		t.Errorf("more than one in twenty timed out: %v", c.timedOut)
+	}
+	if len(c.missed) > mayMiss {
+		t.Errorf("not caught: %v", c.missed)
+	}
+}
