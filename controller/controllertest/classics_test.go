@@ -282,7 +282,7 @@ func TestSession_OfTheLessonIsWhatTheFirstClassicDoes(t *testing.T) {
 		Always: oneSecret,
 		Faults: []controllertest.Fault{controllertest.CrashAfter},
 	})
-	got := report.Findings[0].Session
+	got := report.Findings[0].Session()
 	if *update {
 		require.NoError(t, os.WriteFile(file, got, 0o644))
 	}

@@ -25,7 +25,7 @@
 //  3. The play without faults says which requests there are, and what the objects are in the end. It is played twice: what differs is
 //     chance, and is not compared.
 //  4. A fault is a kind of trouble at a named request. See the constants of type [Fault]: those in the first list hit a write of the program,
-//     those in the second one what the program sees of somebody's write. Each plan has one fault, with -controllertest.pairs two.
+//     those in the second one what the program sees of somebody's write, and those in the third one its clock. Each plan has one fault, with -controllertest.pairs two.
 //  5. Oracles ask whether the play ended well. See the constants of type [Oracle]. If not, it is a [Finding]: the plan of faults,
 //     what was wrong, and the story of who wrote what and when the program saw it.
 //
@@ -67,6 +67,7 @@
 //   - Controllers of a cluster are not there, but for the garbage collector. [Workloads] plays those of Deployments and StatefulSets. The server has no
 //     admission webhooks, no quota and no rules in CEL.
 //   - Reads of single objects fail only while the server is away ([Outage]). Leases, Events and reviews of Kubernetes' own groups have no
-//     names, hence no faults; neither have writes before the program's first start.
+//     names, hence no faults; neither have writes before the program's first start. A program that is late or early ([ClockBehind],
+//     [ClockAhead]) is so by the times in Leases only; its caches keep what they were sent until the next renewal.
 //   - What the program keeps in global variables outlives its crash.
 package controllertest

@@ -37,6 +37,12 @@ const (
 	Outage      Fault = "server away"               // no request of the program is answered for ten minutes
 )
 
+// At anybody's write, if the program has to do with Leases.
+const (
+	ClockBehind Fault = "clock behind" // for 6 minutes the program's clock is 6 minutes behind: Leases are from the future, what it writes is old
+	ClockAhead  Fault = "clock ahead"  // 6 minutes ahead: Leases look old, what it writes is from the future
+)
+
 // AllFaults returns the kinds of faults, sorted.
 func AllFaults() []Fault { return slices.Sorted(maps.Keys(behaviours)) }
 
@@ -44,6 +50,8 @@ func AllFaults() []Fault { return slices.Sorted(maps.Keys(behaviours)) }
 type behaviour struct {
 	// atEvents faults come with anybody's write of a kind that the program watches, others with a write of the program.
 	atEvents bool
+	// atLeases faults come with anybody's write, if the program asks for Leases.
+	atLeases bool
 	// lasts is how long it takes, with what programs wait longer because of it. Settle waits for that.
 	lasts time.Duration
 	do    func(h *hit)
@@ -89,12 +97,16 @@ func init() { // what faults do leads back to this table
 		Miss:          {atEvents: true, lasts: missing, do: func(h *hit) { h.cut(h.request.resource); h.commit(h.answer) }},
 		StaleStart:    {atEvents: true, lasts: missing, do: (*hit).staleStart},
 		Outage:        {atEvents: true, lasts: outage, do: (*hit).outage},
+		ClockBehind:   {atLeases: true, lasts: minutes, do: func(h *hit) { h.setClock(-minutes); h.commit(h.answer) }},
+		ClockAhead:    {atLeases: true, lasts: minutes, do: func(h *hit) { h.setClock(minutes); h.commit(h.answer) }},
 	}
 }
 
 // possible tells whether a fault makes sense at a request.
-func (f Fault) possible(r request, watched map[string]bool) bool {
+func (f Fault) possible(r request, watched map[string]bool, leases bool) bool {
 	switch {
+	case behaviours[f].atLeases:
+		return leases
 	case behaviours[f].atEvents:
 		return watched[r.resource]
 	case r.who != program:

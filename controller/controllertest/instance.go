@@ -146,7 +146,15 @@ func (w *world) stop() {
 
 // answer answers the program.
 func (i *instance) answer(to http.ResponseWriter, r *http.Request) {
-	req := i.name(program, r, read(r))
+	body := read(r)
+	if isLease(r) {
+		i.answerLease(to, r, body)
+		return
+	}
+	i.answerAs(i.name(program, r, body), to, r)
+}
+
+func (i *instance) answerAs(req request, to http.ResponseWriter, r *http.Request) {
 	switch {
 	case !req.isWrite() && i.isCutOff(req):
 		time.Sleep(inVain)

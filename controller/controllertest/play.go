@@ -23,12 +23,14 @@ type played struct {
 	moments  []moment // at each Settle and at the end, as far as the play came
 	writes   []written
 	watched  map[string]bool
+	leases   bool // the program asked for Leases
 	problems []problem
 	fired    int
 	late     int // writes after the end
 	kinds    meta.RESTMapper
 	story    func(concerned map[string]bool) string
-	session  func() []byte
+	log      []entry
+	made     map[string]string // names that the server made, and what stands for them
 }
 
 // moment is the state at one time of a play.
@@ -67,8 +69,8 @@ func (s *Scenario) play(t *testing.T, plan []planned, limit int) played {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.writes, p.watched, p.problems, p.fired = w.writes, w.watched, w.problems, w.fired
-	p.story, p.session = w.story, w.session
+	p.writes, p.watched, p.leases, p.problems, p.fired = w.writes, w.watched, w.leases, w.problems, w.fired
+	p.story, p.log, p.made = w.story, w.log, w.generated.stands
 	return p
 }
 

@@ -74,12 +74,14 @@ func TestRequest_WhatHasNoNameAndNoFaults(t *testing.T) {
 func TestFault_WhereItMakesSense(t *testing.T) {
 	update, create := request{who: program, verb: "update", resource: "secrets"}, request{who: program, verb: "create", resource: "secrets"}
 	theirs, watched := request{who: others, verb: "update", resource: "secrets"}, map[string]bool{"secrets": true}
-	require.True(t, Conflict.possible(update, nil))
-	require.False(t, Conflict.possible(create, nil), "409 says then that the name is taken")
-	require.True(t, ServerError.possible(create, nil))
-	require.False(t, ServerError.possible(theirs, watched))
-	require.True(t, Outage.possible(theirs, watched))
-	require.False(t, Outage.possible(theirs, nil))
+	require.True(t, Conflict.possible(update, nil, false))
+	require.False(t, Conflict.possible(create, nil, false), "409 says then that the name is taken")
+	require.True(t, ServerError.possible(create, nil, false))
+	require.False(t, ServerError.possible(theirs, watched, false))
+	require.True(t, Outage.possible(theirs, watched, false))
+	require.False(t, Outage.possible(theirs, nil, false))
+	require.True(t, ClockAhead.possible(theirs, nil, true))
+	require.False(t, ClockAhead.possible(update, watched, false), "no Lease, no clock")
 }
 
 func TestHold_LastsUntilTheLastOneEnds(t *testing.T) {

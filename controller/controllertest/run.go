@@ -39,8 +39,13 @@ type Finding struct {
 	Broken   []Oracle // sorted
 	Problems []string // what each oracle said
 	Story    string   // what happened around the objects concerned
-	Session  []byte   // all that happened, as a file for cmd/lens --session
+
+	log  []entry
+	made map[string]string
 }
+
+// Session is all that happened, as a file for cmd/lens --session. It is made anew at each call.
+func (f Finding) Session() []byte { return sessionOf(f.log, f.made) }
 
 func (r Report) String() string {
 	return fmt.Sprintf("%d writes of the program, %d plans of faults, of which %d came to pass, %d findings; %.1f s, %.0f plans a second",
@@ -58,7 +63,7 @@ func Run(t *testing.T, s Scenario) {
 			command(t.Name(), finding.Faults))
 	}
 	if *saved != "" && len(report.Findings) > 0 {
-		if err := os.WriteFile(*saved, report.Findings[0].Session, 0o644); err != nil {
+		if err := os.WriteFile(*saved, report.Findings[0].Session(), 0o644); err != nil {
 			t.Error(err)
 		}
 	}
@@ -233,7 +238,7 @@ func (s *Scenario) single(reference played) (plans [][]planned) {
 			continue
 		}
 		for _, fault := range s.Faults {
-			if fault.possible(write.request, reference.watched) {
+			if fault.possible(write.request, reference.watched, reference.leases) {
 				plans = append(plans, []planned{{fault, write.request}})
 			}
 		}
@@ -313,7 +318,7 @@ func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]
 	}
 	if len(problems) > 0 {
 		finding.Broken = slices.Sorted(maps.Keys(broken))
-		finding.Story, finding.Session = p.story(concerned), p.session()
+		finding.Story, finding.log, finding.made = p.story(concerned), p.log, p.made
 	}
 	return finding
 }

@@ -31,13 +31,11 @@ func (e lensEvent) answered(code int) lensEvent {
 // mostRecorded is how many events a session has, the last ones: the lens takes no file above a megabyte.
 const mostRecorded = 4000
 
-// session writes the play down as a file for the lens, up to the last event of an object.
-func (w *world) session() []byte {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// sessionOf writes a play's log down as a file for the lens, up to the last event of an object. stands has the names that the server made.
+func sessionOf(log []entry, stands map[string]string) []byte {
 	var events []lensEvent
 	last := 0
-	for _, e := range w.log {
+	for _, e := range log {
 		seen, worth := e.forLens()
 		if worth {
 			events = append(events, seen)
@@ -47,7 +45,7 @@ func (w *world) session() []byte {
 		}
 	}
 	events = events[max(0, last-mostRecorded):last]
-	numberNames(events, w.generated.stands)
+	numberNames(events, stands)
 	lines := make([]string, len(events))
 	for i, e := range events {
 		line, err := json.Marshal(e)

@@ -45,6 +45,8 @@ type world struct {
 	held      map[string]*holding // by resource
 	long      []string            // resources that are held until the rest has settled
 	away      map[string]int      // resources whose lists and watches fail, by how many faults; "*" is all requests
+	clock     time.Duration       // how far the program's clock is ahead of all others
+	leases    bool                // the program has asked for Leases
 	current   *instance
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over, and the restarts after them
