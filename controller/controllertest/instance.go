@@ -38,6 +38,9 @@ func (w *world) supervise() {
 			if !again {
 				return
 			}
+			if w.awaitReturn() {
+				continue
+			}
 			delay := backoff.next(time.Since(began))
 			w.awaitRestart(delay)
 			select {

@@ -42,11 +42,17 @@ type moment struct {
 
 // differences compares the moments that other has come to. Paths begin with when that was.
 func (p played) differences(other played) (all []difference) {
-	for n, m := range other.moments {
-		for _, d := range p.moments[n].state.differences(m.state) {
-			d.path = m.when + ": " + d.path
-			all = append(all, d)
-		}
+	for n := range other.moments {
+		all = append(all, p.differencesAt(n, other)...)
+	}
+	return all
+}
+
+func (p played) differencesAt(n int, other played) []difference {
+	m := other.moments[n]
+	all := p.moments[n].state.differences(m.state)
+	for i := range all {
+		all[i].path = m.when + ": " + all[i].path
 	}
 	return all
 }
@@ -57,10 +63,16 @@ const lookout = 40 * time.Minute
 
 // play plays the scenario with some faults, in virtual time.
 func (s *Scenario) play(t *testing.T, plan []planned, limit int) played {
+	return s.playAt(t, plan, limit, nil)
+}
+
+// playAt plays it with the steps at other times.
+func (s *Scenario) playAt(t *testing.T, plan []planned, limit int, at timings) played {
 	var p played
 	var w *world
 	stuck := inBubble(t, func(t *testing.T) {
 		w = newWorld(s, slices.Clone(plan), limit)
+		w.timings = at
 		defer w.close()
 		w.play(t, &p)
 	})
@@ -136,17 +148,27 @@ func (w *world) runWorld(cfg *rest.Config) {
 // takeSteps reports whether all of them succeeded.
 func (w *world) takeSteps(c *cluster, p *played) bool {
 	last := "start"
+	leaves, comes := w.timings.awayFrom(gaps(w.scenario.Steps))
 	for n, step := range w.scenario.Steps {
 		if step.settle {
 			w.settle(w.scenario.Quiet)
 			p.keep(w, "settled after "+last)
 			continue
 		}
+		if w.timings[n] == afterSettling {
+			w.settle(w.scenario.Quiet)
+		}
+		if leaves[n] {
+			w.sendAway()
+		}
 		last = fmt.Sprintf("step %d", n+1)
 		w.note("", "--- %s: %s", last, step.name)
 		if err := w.take(step, c); err != nil {
 			w.found(Runs, "%s, %s: %v", last, step.name, err)
 			return false
+		}
+		if comes[n] {
+			w.letBack()
 		}
 	}
 	return true

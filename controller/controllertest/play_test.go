@@ -36,6 +36,8 @@ func TestScenario_IsValidated(t *testing.T) {
 		"Scenario.Steps[0] is empty":                    {Start: start, Steps: []Step{{}}},
 		`Scenario.Faults has "rain"`:                    {Start: start, Steps: steps, Faults: []Fault{"rain"}},
 		`Scenario.Without has "runs", which is none of`: {Start: start, Steps: steps, Without: map[Oracle]string{Runs: "it does not"}},
+		"Scenario.Moves[0] is empty":                    {Start: start, Steps: steps, Moves: []Move{{}}},
+		"Mutate wants a field such as .spec.replicas":   {Start: start, Steps: steps, Moves: []Move{Mutate("foo/web", "spec", 1)}},
 	} {
 		require.ErrorContains(t, s.validate(), says)
 	}

@@ -19,7 +19,8 @@ var (
 	only  = flag.String("controllertest.fault", "", "play only this plan of faults, as a failure prints it")
 	all   = flag.Bool("controllertest.all", false, "play all plans of faults, whatever Scenario.Sample says")
 	pairs = flag.Int("controllertest.pairs", 0, "after each fault alone, play so many random pairs of faults")
-	seed  = flag.Uint64("controllertest.seed", 1, "which pairs")
+	seed  = flag.Uint64("controllertest.seed", 1, "which pairs, and which moves first")
+	moves = flag.Int("controllertest.random", 1, "draw the moves of a scenario so many times")
 	saved = flag.String("controllertest.session", "", "write the first finding to this file, for the lens: go run ./cmd/lens --session FILE")
 )
 
@@ -39,6 +40,7 @@ type Finding struct {
 	Broken   []Oracle // sorted
 	Problems []string // what each oracle said
 	Story    string   // what happened around the objects concerned
+	Seed     uint64   // draws the moves; of no meaning without Scenario.Moves
 
 	log  []entry
 	made map[string]string
@@ -52,6 +54,16 @@ func (r Report) String() string {
 		r.Writes, r.Planned, r.Fired, len(r.Findings), r.Took.Seconds(), float64(r.Planned)/r.Took.Seconds())
 }
 
+// add adds what another sequence of steps has led to.
+func (r *Report) add(other Report) {
+	r.Writes += other.Writes
+	r.Planned += other.Planned
+	r.Fired += other.Fired
+	r.NotFired = append(r.NotFired, other.NotFired...)
+	r.Took += other.Took
+	r.Findings = append(r.Findings, other.Findings...)
+}
+
 // Run plays a scenario without faults, and then with each fault at each request where it makes sense. Each plan that breaks an oracle fails
 // the test, with its story and the command that plays it again.
 func Run(t *testing.T, s Scenario) {
@@ -59,8 +71,11 @@ func Run(t *testing.T, s Scenario) {
 	s.firstOnly = failfast()
 	report := Explore(t, s)
 	for _, finding := range report.Findings {
-		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story,
-			command(t.Name(), finding.Faults))
+		again := command(t.Name(), finding.Faults)
+		if len(s.Moves) > 0 {
+			again += fmt.Sprint(" -controllertest.seed=", finding.Seed)
+		}
+		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story, again)
 	}
 	if *saved != "" && len(report.Findings) > 0 {
 		if err := os.WriteFile(*saved, report.Findings[0].Session(), 0o644); err != nil {
@@ -110,17 +125,36 @@ func Explore(t *testing.T, s Scenario) Report {
 		t.Logf("not compared: %s: %s", what, why)
 	}
 	defer withGlobals()()
-	began := time.Now()
 	definitions, err := definitionsOf(s.CRDs)
 	if err != nil {
 		t.Fatalf("CRDs: %v", err)
 	}
 	s.definitions = definitions
+	if len(s.Moves) == 0 {
+		return s.explore(t)
+	}
+	var report Report
+	for n := range max(*moves, 1) {
+		if s.firstOnly && len(report.Findings) > 0 {
+			break
+		}
+		drawn := s.drawn(*seed + uint64(n))
+		t.Logf("moves of -controllertest.seed=%d: %s", drawn.seed, drawn.namesFrom(len(s.Steps)))
+		report.add(drawn.explore(t))
+	}
+	return report
+}
+
+// explore plays one sequence of steps.
+func (s *Scenario) explore(t *testing.T) Report {
+	t.Helper()
+	began := time.Now()
 	reference, chance, err := s.reference(t)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.kinds = reference.kinds
+	legal := s.legalEnds(t, reference, chance)
 	plans := s.plans(reference)
 	if len(plans) == 0 {
 		t.Fatalf("no plan of faults to play: the play without faults had room for %d, -controllertest.fault is %q", len(s.single(reference)), *only)
@@ -146,7 +180,7 @@ func Explore(t *testing.T, s Scenario) Report {
 		}
 		t.Run(describe(plans[n]), func(t *testing.T) {
 			p := s.play(t, plans[n], limitOf(reference))
-			finding := s.judge(plans[n], reference, p, chance)
+			finding := s.judge(plans[n], reference, p, legal, chance)
 			mu.Lock()
 			defer mu.Unlock()
 			if p.fired == len(plans[n]) {
@@ -156,7 +190,7 @@ func Explore(t *testing.T, s Scenario) Report {
 			}
 			p.addMatched(matched)
 			if finding.Broken != nil {
-				finding.Faults = describe(plans[n])
+				finding.Faults, finding.Seed = describe(plans[n]), s.seed
 				report.Findings = append(report.Findings, finding)
 			}
 		})
@@ -166,7 +200,7 @@ func Explore(t *testing.T, s Scenario) Report {
 	report.Took = time.Since(began)
 	for what := range s.Ignore {
 		allPlayed := len(plans) >= len(s.single(reference)) && report.Fired+len(report.NotFired) == len(plans)
-		if allPlayed && !matched[what] {
+		if allPlayed && !matched[what] && len(s.Moves) == 0 { // other moves may have it
 			t.Errorf("Scenario.Ignore has %q, which was not there in any play", what)
 		}
 	}
@@ -288,7 +322,7 @@ func inParallel(n int, do func(int)) {
 }
 
 // judge asks the oracles.
-func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]bool) Finding {
+func (s *Scenario) judge(plan []planned, reference, p played, legal []played, chance map[string]bool) Finding {
 	problems := p.problems
 	concerned := map[string]bool{}
 	for _, fault := range plan {
@@ -299,11 +333,9 @@ func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]
 			problems = append(problems, problem{oracle, fmt.Sprintf(format, args...)})
 		}
 	}
-	for _, d := range reference.differences(p) {
-		if !chance[d.path] {
-			ask(SameState, "%s", d)
-			concerned[objectOf(d.path)] = true
-		}
+	for _, d := range reference.unlike(legal, chance, p) {
+		ask(SameState, "%s", d)
+		concerned[objectOf(d.path)] = true
 	}
 	if p.late > reference.late+1 {
 		ask(StaysQuiet, "%d tries to write in %v after the end, %d without the fault", p.late, lookout, reference.late)

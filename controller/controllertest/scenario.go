@@ -26,6 +26,9 @@ type Scenario struct {
 	World []Start
 	// Steps are what users do, one after the other.
 	Steps []Step
+	// Moves, if there are any, are drawn at random: five of them follow the steps, at random times. Another -controllertest.seed draws other
+	// ones, and -controllertest.random says how many sequences are played, each with its own play without faults.
+	Moves []Move
 	// Always, if set, is asked after each write of anybody that changed something. An error is a finding. Plays run at the same time, so it
 	// must not share variables without a lock, and it must not send requests.
 	Always func(View) error
@@ -49,6 +52,7 @@ type Scenario struct {
 	definitions []*unstructured.Unstructured // those of CRDs
 	kinds       meta.RESTMapper              // what the play without faults knew of kinds in the end; nil before
 	firstOnly   bool                         // no play begins after the first finding
+	seed        uint64                       // of the moves that were drawn
 }
 
 // Oracle is a question that is asked of each play.
@@ -56,7 +60,9 @@ type Oracle string
 
 // The oracles.
 const (
-	// SameState: at each Settle and at the end the objects are those of the play without faults.
+	// SameState: at each Settle and at the end the objects are those of the play without faults. Where users act again before all has
+	// settled, they may also be those of a play without faults in which a step comes when all has settled, or while the program is away
+	// since before the last step. What is different in such an end is printed.
 	SameState Oracle = "same state"
 	// Invariant: Always returned no error.
 	Invariant Oracle = "invariant"
@@ -101,6 +107,14 @@ func (s *Scenario) validate() error {
 	for n, step := range s.Steps {
 		if !step.settle && step.do == nil {
 			return fmt.Errorf("Scenario.Steps[%d] is empty: make it with Apply, Settle, Do or the like", n)
+		}
+	}
+	for n, move := range s.Moves {
+		if move.err != nil {
+			return fmt.Errorf("Scenario.Moves[%d]: %w", n, move.err)
+		}
+		if move.draw == nil {
+			return fmt.Errorf("Scenario.Moves[%d] is empty: make it with Mutate, DeleteAny or Rename", n)
 		}
 	}
 	for what := range s.Ignore {

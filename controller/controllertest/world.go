@@ -19,6 +19,7 @@ import (
 type world struct {
 	scenario *Scenario
 	plan     []planned
+	timings  timings
 	limit    int // of writes that change something; of the program's attempts ten times as many
 	server   *apiserver.Server
 	api      http.Handler    // the server's
@@ -47,6 +48,7 @@ type world struct {
 	away      map[string]int      // resources whose lists and watches fail, by how many faults; "*" is all requests
 	clock     time.Duration       // how far the program's clock is ahead of all others
 	leases    bool                // the program has asked for Leases
+	back      chan struct{}       // closed when the program that was sent away may start again; nil if it was not
 	current   *instance
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over, and the restarts after them

@@ -1,0 +1,204 @@
+package controllertest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// When users act again before all has settled, more than one end is right. A program may be done with the first step when the second one
+// comes, or may never see what was there in between, and a fault decides which. So the steps are played without faults at other times, too:
+//
+//	as written     apply ── 5 s ── patch ─────────── settle
+//	settled        apply ── settle ── patch ──────── settle     the program has seen all of the first step
+//	away        ✗  apply ── 5 s ── patch  ✓ start ── settle     it has seen nothing of it
+//
+// Each end of these is legal. The program is never sent away in the middle of its work: that would be a fault.
+
+// timing says when a step comes that follows another one without Settle between them.
+type timing int
+
+const (
+	asWritten timing = iota
+	afterSettling
+	whileAway
+)
+
+// timings has the timing of each such step by its index. Others are as written.
+type timings map[int]timing
+
+func (t timings) String() string {
+	var parts []string
+	for _, n := range slices.Sorted(maps.Keys(t)) {
+		switch t[n] {
+		case afterSettling:
+			parts = append(parts, fmt.Sprintf("step %d comes when all has settled", n+1))
+		case whileAway:
+			parts = append(parts, fmt.Sprintf("the program starts again after step %d", n+1))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s Step) acts() bool { return !s.settle && s.lasts == 0 }
+
+// gaps returns the index of each step that follows another one without Settle between them, and of the step that it follows.
+func gaps(steps []Step) (after map[int]int) {
+	after = map[int]int{}
+	last := -1
+	for n, step := range steps {
+		switch {
+		case step.settle:
+			last = -1
+		case step.acts():
+			if last >= 0 {
+				after[n] = last
+			}
+			last = n
+		}
+	}
+	return after
+}
+
+// mostTimings bounds the plays of other timings. It allows all combinations for three steps.
+const mostTimings = 27
+
+// otherTimings are those of the steps but the written one: all combinations, or if these are too many, each step alone, and all alike.
+func otherTimings(steps []Step) (all []timings) {
+	after := gaps(steps)
+	indices := slices.Sorted(maps.Keys(after))
+	all = []timings{{}}
+	for _, n := range indices {
+		var more []timings
+		for _, before := range all {
+			for _, when := range []timing{asWritten, afterSettling, whileAway} {
+				extended := maps.Clone(before)
+				extended[n] = when
+				more = append(more, extended)
+			}
+		}
+		all = more
+		if len(all) > mostTimings {
+			break
+		}
+	}
+	if len(all) > mostTimings {
+		all = someTimings(indices)
+	}
+	return slices.DeleteFunc(all, func(t timings) bool { return t.String() == "" || !t.possible(after) })
+}
+
+func someTimings(indices []int) (some []timings) {
+	for _, when := range []timing{afterSettling, whileAway} {
+		together := timings{}
+		for _, n := range indices {
+			together[n] = when
+			some = append(some, timings{n: when})
+		}
+		some = append(some, together)
+	}
+	return some
+}
+
+// possible tells whether the program is sent away only when all has settled.
+func (t timings) possible(after map[int]int) bool {
+	for n, when := range t {
+		_, follows := after[after[n]]
+		if when == whileAway && follows && t[after[n]] == asWritten {
+			return false
+		}
+	}
+	return true
+}
+
+// awayFrom returns the steps before which the program is sent away, if it is not yet, and those after which it comes back.
+func (t timings) awayFrom(after map[int]int) (leaves, comes map[int]bool) {
+	leaves, comes = map[int]bool{}, map[int]bool{}
+	for n, when := range t {
+		if when != whileAway {
+			continue
+		}
+		if t[after[n]] != whileAway {
+			leaves[after[n]] = true
+		}
+		comes[n] = true
+	}
+	for n, when := range t {
+		if when == whileAway {
+			delete(comes, after[n]) // it stays away
+		}
+	}
+	return leaves, comes
+}
+
+// legalEnds plays the other timings without faults. What goes wrong there is told, and is no legal end.
+func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []played) {
+	t.Helper()
+	for _, other := range otherTimings(s.Steps) {
+		p := s.playAt(t, nil, s.Limit, other)
+		if len(p.problems) > 0 {
+			t.Logf("not legal, though without a fault: if %s: %s: %s", other, p.problems[0].oracle, p.problems[0].text)
+			continue
+		}
+		legal = append(legal, p)
+		differences := without(chance, reference.differences(p))
+		for _, d := range differences[:min(len(differences), 3)] {
+			t.Logf("legal, too, if %s: %s", other, d)
+		}
+	}
+	return legal
+}
+
+// without leaves out differences in what is left to chance.
+func without(chance map[string]bool, all []difference) []difference {
+	return slices.DeleteFunc(all, func(d difference) bool { return chance[d.path] })
+}
+
+// unlike compares a play with the play without faults, at each moment with the legal state that is nearest.
+func (p played) unlike(legal []played, chance map[string]bool, other played) (all []difference) {
+	for n := range other.moments {
+		nearest := without(chance, p.differencesAt(n, other))
+		for _, l := range legal {
+			differences := without(chance, l.differencesAt(n, other))
+			if len(differences) < len(nearest) {
+				nearest = differences
+			}
+		}
+		all = append(all, nearest...)
+	}
+	return all
+}
+
+// sendAway ends the program until letBack.
+func (w *world) sendAway() {
+	w.mu.Lock()
+	w.back = make(chan struct{})
+	current := w.current
+	w.mu.Unlock()
+	current.crash()
+}
+
+func (w *world) letBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.back)
+	w.back = nil
+	w.calmAfterLocked(w.scenario.Quiet)
+}
+
+// awaitReturn waits for the end of sendAway, and reports whether the program was away.
+func (w *world) awaitReturn() bool {
+	w.mu.Lock()
+	back := w.back
+	w.mu.Unlock()
+	if back == nil {
+		return false
+	}
+	select {
+	case <-back:
+	case <-w.ctx.Done():
+	}
+	return true
+}

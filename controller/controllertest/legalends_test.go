@@ -1,0 +1,73 @@
+package controllertest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/controller/controllertest"
+)
+
+// remember makes a Secret for each text of a vault that it has seen, as a Deployment has a ReplicaSet for each template.
+func remember(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: vault.Name + "-" + vault.Data["text"]}}
+	_, err := c.client.CoreV1().Secrets(vault.Namespace).Create(ctx, secret, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// rememberLater waits for ten seconds, in case that the user is not done.
+func rememberLater(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
+	select {
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	vault, err := c.maps.ConfigMaps(vault.Namespace).Get(vault.Name)
+	if err != nil {
+		return err
+	}
+	return remember(ctx, c, vault)
+}
+
+// hurried changes a vault a second after it was made.
+func hurried(sync func(context.Context, *classic, *corev1.ConfigMap) error, faults ...controllertest.Fault) controllertest.Scenario {
+	return controllertest.Scenario{
+		Start: start(sync),
+		Steps: []controllertest.Step{
+			controllertest.ApplyText(vault + "data: {text: one}\n"),
+			controllertest.Wait(time.Second),
+			controllertest.Patch("configmap/web", `{"data":{"text":"two"}}`),
+			controllertest.Settle(),
+		},
+		Faults: faults,
+	}
+}
+
+func TestLegalEnds_AFaultMayHideWhatWasThereInBetween(t *testing.T) {
+	report := explore(t, hurried(remember, controllertest.HoldSeconds, controllertest.Outage))
+	require.Equal(t, report.Planned, report.Fired)
+	require.Empty(t, report.Findings)
+}
+
+func TestLegalEnds_AFaultMayShowWhatTheProgramWouldNotHaveSeen(t *testing.T) {
+	report := explore(t, hurried(rememberLater, controllertest.HoldMinutes))
+	require.Equal(t, report.Planned, report.Fired)
+	require.Empty(t, report.Findings)
+}
+
+// A program that does not try again lacks the Secret of the last text, which is legal at no time.
+func TestLegalEnds_WhatIsWrongAtAnyTimeIsFound(t *testing.T) {
+	once := func(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
+		_ = remember(ctx, c, vault)
+		return nil
+	}
+	finds(t, hurried(once), controllertest.SameState, controllertest.ServerError, "program create secrets default/web-two #1")
+}
