@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -21,48 +20,9 @@ var (
 	pairs = flag.Int("controllertest.pairs", 0, "after each fault alone, play so many random pairs of faults")
 	seed  = flag.Uint64("controllertest.seed", 1, "which pairs, and which moves first")
 	moves = flag.Int("controllertest.random", 1, "draw the moves of a scenario so many times")
+	times = flag.Int("controllertest.times", 1, "play each plan so many times, and tell which of them do not always end alike")
 	saved = flag.String("controllertest.session", "", "write the first finding to this file, for the lens: go run ./cmd/lens --session FILE")
 )
-
-// Report is what a run has found.
-type Report struct {
-	Writes   int      // of the program, without faults
-	Planned  int      // plans of one fault, or of a pair
-	Fired    int      // of those: all faults came to their request
-	NotFired []string // the others
-	Took     time.Duration
-	Findings []Finding
-}
-
-// Finding is a plan of faults under which something went wrong.
-type Finding struct {
-	Faults   string   // names the plan
-	Broken   []Oracle // sorted
-	Problems []string // what each oracle said
-	Story    string   // what happened around the objects concerned
-	Seed     uint64   // draws the moves; of no meaning without Scenario.Moves
-
-	log  []entry
-	made map[string]string
-}
-
-// Session is all that happened, as a file for cmd/lens --session. It is made anew at each call.
-func (f Finding) Session() []byte { return sessionOf(f.log, f.made) }
-
-func (r Report) String() string {
-	return fmt.Sprintf("%d writes of the program, %d plans of faults, of which %d came to pass, %d findings; %.1f s, %.0f plans a second",
-		r.Writes, r.Planned, r.Fired, len(r.Findings), r.Took.Seconds(), float64(r.Planned)/r.Took.Seconds())
-}
-
-// add adds what another sequence of steps has led to.
-func (r *Report) add(other Report) {
-	r.Writes += other.Writes
-	r.Planned += other.Planned
-	r.Fired += other.Fired
-	r.NotFired = append(r.NotFired, other.NotFired...)
-	r.Took += other.Took
-	r.Findings = append(r.Findings, other.Findings...)
-}
 
 // Run plays a scenario without faults, and then with each fault at each request where it makes sense. Each plan that breaks an oracle fails
 // the test, with its story and the command that plays it again.
@@ -85,22 +45,19 @@ func Run(t *testing.T, s Scenario) {
 	for _, plan := range report.NotFired {
 		t.Logf("did not come to pass: %s", plan)
 	}
+	for _, plan := range report.Unsteady {
+		t.Logf("does not always end alike: %s", plan)
+	}
 	t.Log(report)
+	if *times > 1 {
+		t.Logf("each plan %d times: %d of %d always ended alike", *times, report.Planned-len(report.Unsteady), report.Planned)
+	}
 }
 
 // failfast is go test's flag. A finding fails a test of Run, and so is enough; whoever calls Explore wants all of them.
 func failfast() bool {
 	f := flag.Lookup("test.failfast")
 	return f != nil && f.Value.String() == "true"
-}
-
-// command plays a plan again.
-func command(test, plan string) string {
-	parts := strings.Split(test, "/")
-	for n, part := range parts {
-		parts[n] = "^" + strings.ReplaceAll(regexp.QuoteMeta(part), "'", ".") + "$"
-	}
-	return fmt.Sprintf("go test -run '%s' -controllertest.fault='%s'", strings.Join(parts, "/"), plan)
 }
 
 // Explore is Run for those who want to look at the findings themselves. It fails the test only if the scenario cannot be played.
@@ -179,14 +136,26 @@ func (s *Scenario) explore(t *testing.T) Report {
 			return
 		}
 		t.Run(describe(plans[n]), func(t *testing.T) {
-			p := s.play(t, plans[n], limitOf(reference))
-			finding := s.judge(plans[n], reference, p, legal, chance)
+			var p played
+			var finding Finding
+			ends := map[string]int{}
+			for range max(*times, 1) {
+				p = s.play(t, plans[n], limitOf(reference))
+				last := s.judge(plans[n], reference, p, legal, chance)
+				ends[endOf(p.fired == len(plans[n]), last)]++
+				if finding.Broken == nil {
+					finding = last
+				}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if p.fired == len(plans[n]) {
 				report.Fired++
 			} else {
 				report.NotFired = append(report.NotFired, describe(plans[n]))
+			}
+			if len(ends) > 1 {
+				report.Unsteady = append(report.Unsteady, fmt.Sprintf("%s: %s", describe(plans[n]), timesOf(ends)))
 			}
 			p.addMatched(matched)
 			if finding.Broken != nil {
@@ -197,6 +166,7 @@ func (s *Scenario) explore(t *testing.T) Report {
 	})
 	slices.SortFunc(report.Findings, func(a, b Finding) int { return strings.Compare(a.Faults, b.Faults) })
 	slices.Sort(report.NotFired)
+	slices.Sort(report.Unsteady)
 	report.Took = time.Since(began)
 	for what := range s.Ignore {
 		allPlayed := len(plans) >= len(s.single(reference)) && report.Fired+len(report.NotFired) == len(plans)
