@@ -69,6 +69,7 @@ func TestMoves_RenameAndDelete(t *testing.T) {
 		Moves:  []controllertest.Move{controllertest.Rename("configmap/web", "blue"), controllertest.DeleteAny("secret")},
 		Faults: []controllertest.Fault{controllertest.HoldSeconds},
 		Always: always,
+		Sample: 3,
 	})
 	require.Positive(t, report.Fired)
 	require.True(t, seen["ConfigMap web"], "%v", seen)
