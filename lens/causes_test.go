@@ -11,9 +11,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/observe"
 )
@@ -36,7 +42,7 @@ func (l told) event(controller, key string, c Cause) {
 	go func() {
 		defer close(done)
 		c.Informer, c.Handler, c.Object = "things", "h", "ns/p"
-		self := l.called(c, func() []string { return []string{".field"} })
+		self := l.called(c, func(c *Cause) { c.Fields = []string{".field"} })
 		l.enqueued(controller, key, "the program", 0)
 		l.returned(self, "things", "h")
 	}()
@@ -228,6 +234,55 @@ func TestOwnWrite_ThatChangesNothingLeavesTheVersionToItsWriter(t *testing.T) {
 	l.reconcile("idle", "ns/p", "7")
 	l.event("writer", "ns/p", Cause{Action: "update", ResourceVersion: "7"})
 	require.Equal(t, id{"writer", "ns/p"}, l.key("writer", "ns/p").Pending[0].writer)
+}
+
+// The answer to a patch that changes nothing has the version of whoever wrote last, whose event is yet to come.
+func TestOwnWrite_IsNotThatOfSomebodyElseThatAPatchHasLeft(t *testing.T) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
+		l := tell(t)
+		cfg := rest.CopyConfig(s.Config)
+		cfg.Wrap(l.Transport)
+		maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+		patch := func(value string) {
+			l.taken("c", "k")
+			text := fmt.Appendf(nil, `{"data":{"value":%q}}`, value)
+			_, err := maps.Patch(t.Context(), "p", types.MergePatchType, text, metav1.PatchOptions{FieldManager: "mine"})
+			require.NoError(t, err)
+			l.done("c", "k")
+		}
+		h := &watchedHandler{handler: cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {
+			l.enqueued("c", "k", "the program", 0)
+		}}, lens: l.Lens, informer: "things", name: "h"}
+		before := s.Put("p", "1")
+		comes := func() string {
+			now, err := s.Client.CoreV1().ConfigMaps("default").Get(t.Context(), "p", metav1.GetOptions{})
+			require.NoError(t, err)
+			h.OnUpdate(before, now)
+			before = now
+			apiservertest.Pass(time.Second) // managedFields have seconds
+			pending := l.key("c", "k").Pending
+			return pending[len(pending)-1].OwnWriteOf
+		}
+		apiservertest.Pass(time.Second)
+		patch("2")
+		require.Equal(t, "k", comes())
+		s.Put("p", "3")
+		patch("3")
+		require.Empty(t, comes())
+		patch("4")
+		require.Equal(t, "k", comes())
+	})
+}
+
+func TestManagerOf_IsTheNameInManagedFields(t *testing.T) {
+	for query, agent := range map[string]string{"?fieldManager=mine": "other/v1", "": "mine/v1 (linux)"} {
+		r := httptest.NewRequest("PATCH", "http://server/api/v1/namespaces/ns/pods/p"+query, nil)
+		r.Header.Set("User-Agent", agent)
+		require.Equal(t, "mine", managerOf(r))
+	}
+	r := httptest.NewRequest("PATCH", "http://server/", nil)
+	r.Header.Set("User-Agent", strings.Repeat("long", 32)+"/v1")
+	require.Empty(t, managerOf(r), "it may be cut")
 }
 
 // A handler that was removed may be in its last call when the next one of its name is in its first.

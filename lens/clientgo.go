@@ -112,7 +112,7 @@ func (w *watchedHandler) call(action string, old, obj any) (returned func()) {
 		self = goroutine()
 		w.goroutine.Store(self)
 	}
-	w.lens.calledIn(self, c, func() []string { return changedFields(old, obj) })
+	w.lens.calledIn(self, c, func(c *Cause) { c.compare(old, obj) })
 	return func() { w.lens.returned(self, w.informer, w.name) }
 }
 

@@ -37,7 +37,8 @@
 //   - The cause of a key that is enqueued by another goroutine than the one in which the handler was called. It is told
 //     as "the program".
 //   - The key of a write that a reconcile makes in another goroutine.
-//   - That a write which changes nothing is told from one that does.
+//   - That a write which changes nothing is told from one that does. If managedFields name another manager than the request
+//     does, the event is not taken for its own. Transforms may remove them, and their times have whole seconds.
 //   - That more keys than Options.Keys that wait at a time keep their causes.
 //   - The backlog of a client-go handler, and what is delayed in a client-go queue: that is not visible from outside. In
 //     place of a number the page says so.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -36,6 +38,30 @@ func changedFields(before, after any) []string {
 	}
 	slices.Sort(fields)
 	return fields[:min(len(fields), maxFields)]
+}
+
+// compare adds to c what tells two versions of its object apart.
+func (c *Cause) compare(before, after any) {
+	c.Fields = changedFields(before, after)
+	a, errBefore := meta.Accessor(before)
+	b, errAfter := meta.Accessor(after)
+	if errBefore == nil && errAfter == nil {
+		c.managers = writers(a.GetManagedFields(), b.GetManagedFields())
+	}
+}
+
+// writers returns the managers whose entries have another time. A write that only takes fields away leaves all times, and
+// so may a second one within a second.
+func writers(before, after []metav1.ManagedFieldsEntry) (managers []string) {
+	for _, e := range after {
+		isKnown := func(old metav1.ManagedFieldsEntry) bool {
+			return old.Manager == e.Manager && old.Operation == e.Operation && old.Subresource == e.Subresource && old.Time.Equal(e.Time)
+		}
+		if !slices.ContainsFunc(before, isKnown) {
+			managers = append(managers, e.Manager)
+		}
+	}
+	return managers
 }
 
 // differing adds the fields in which two maps differ. A path is put together for those, and for maps.

@@ -15,7 +15,7 @@ import (
 //go:embed page.html
 var files embed.FS
 
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"in": countdown}).ParseFS(files, "page.html"))
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"in": countdown, "count": count}).ParseFS(files, "page.html"))
 
 // countdown says when something is due.
 func countdown(due time.Time) string {

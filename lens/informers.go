@@ -63,7 +63,7 @@ type Informer struct {
 func (in Informer) Behind() string {
 	text := "not visible"
 	if in.Objects >= 0 {
-		text = fmt.Sprintf("%d changes wait for the store of %d objects", in.Queued, in.Objects)
+		text = fmt.Sprintf("%s waiting for the store of %s", count(in.Queued, "change"), count(in.Objects, "object"))
 	}
 	if !in.LastEvent.IsZero() {
 		text += fmt.Sprintf("; the last event came %v ago", time.Since(in.LastEvent).Round(time.Millisecond))

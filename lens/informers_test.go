@@ -82,7 +82,7 @@ func TestInformers_TellHowFarTheyAreBehind(t *testing.T) {
 				require.True(t, in.Synced)
 				if isOurs {
 					require.Equal(t, []int{3, 0, 3}, []int{in.Objects, in.Queued, in.Handlers[0].Backlog})
-					require.Contains(t, in.Behind(), "0 changes wait for the store of 3 objects; the last event came 30s ago")
+					require.Contains(t, in.Behind(), "0 changes waiting for the store of 3 objects; the last event came 30s ago")
 				} else {
 					require.Equal(t, []int{-1, -1}, []int{in.Objects, in.Queued})
 					require.Empty(t, in.Handlers, "the first call has not returned")

@@ -21,7 +21,8 @@ type Options struct {
 	On bool
 	// Keys is how many keys are remembered, those that were active last; 0 means 4,096.
 	Keys int
-	// PerKey is how many causes and how many reconciles are remembered of each key; 0 means 16.
+	// PerKey is how many causes and how many reconciles are remembered of each key; 0 means 16. At least 8 are: a loop that
+	// has ended is marked by that many.
 	PerKey int
 }
 
@@ -53,8 +54,9 @@ type doing struct {
 
 // ownWrite is a write that a reconcile has made.
 type ownWrite struct {
-	by     id
-	object string
+	by      id
+	object  string
+	manager string
 }
 
 // inFlight are requests that write to one object, and have no answer yet. Their events may come before their answers.
@@ -69,7 +71,7 @@ const maxEvents = 1000
 // New returns a lens.
 func New(opts Options) *Lens {
 	opts.Keys = cmp.Or(max(opts.Keys, 0), 4096)
-	opts.PerKey = cmp.Or(max(opts.PerKey, 0), 16)
+	opts.PerKey = max(cmp.Or(max(opts.PerKey, 0), 16), aLoop)
 	l := &Lens{opts: opts, informers: map[string]*informerState{}, queues: map[string]queueState{}}
 	l.forgetLocked()
 	l.on.Store(opts.On)
@@ -102,19 +104,19 @@ func (l *Lens) forgetLocked() {
 // maxGoroutines bounds what is known of goroutines: one that ends in a panic takes no leave.
 const maxGoroutines = 10_000
 
-// called notes that a handler is called in this goroutine, and returns which one that is. changed says which fields differ
-// from the version before; it is asked with no lock held, if the call may be of an own write.
-func (l *Lens) called(c Cause, changed func() []string) int64 {
+// called notes that a handler is called in this goroutine, and returns which one that is. compare adds to c how the object
+// differs from the version before; it is asked with no lock held, if the call may be of an own write.
+func (l *Lens) called(c Cause, compare func(c *Cause)) int64 {
 	self := goroutine()
-	l.calledIn(self, c, changed)
+	l.calledIn(self, c, compare)
 	return self
 }
 
 // calledIn is called for a goroutine whose number is known.
-func (l *Lens) calledIn(self int64, c Cause, changed func() []string) {
+func (l *Lens) calledIn(self int64, c Cause, compare func(c *Cause)) {
 	c.Time = time.Now()
 	if l.mayBeOwn(&c) {
-		c.Fields = changed()
+		compare(&c)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +141,7 @@ func (l *Lens) mayBeOwn(c *Cause) bool {
 // resolveLocked finds the key whose reconcile has led to c.
 func (l *Lens) resolveLocked(c *Cause) {
 	write, found := l.writes[versionOf(c)]
-	if found && write.object == c.Object && c.isNews() {
+	if found && write.object == c.Object && c.isNews() && c.mayBeBy(write.manager) {
 		c.OwnWriteOf = write.by.key
 		c.writer = write.by
 	}
@@ -296,7 +298,7 @@ func (l *Lens) endWrite(by id, target string, w Write) {
 	if w.Verb == http.MethodDelete {
 		version = deletionOf(w.uid)
 	}
-	isNew := version != "" && w.Code < 300 && l.rememberLocked(version, ownWrite{by, w.Object})
+	isNew := version != "" && w.Code < 300 && l.rememberLocked(version, ownWrite{by, w.Object, w.manager})
 	s := l.storyLocked(by.controller, by.key)
 	if s.current != nil {
 		s.current.hasChanged = s.current.hasChanged || isNew

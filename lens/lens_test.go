@@ -22,13 +22,13 @@ import (
 )
 
 func TestOptions_BoundWhatIsRemembered(t *testing.T) {
-	l := New(Options{On: true, Keys: 3, PerKey: 2})
+	l := New(Options{On: true, Keys: 3, PerKey: 9})
 	for i := range 5 {
 		key := fmt.Sprint("k", i)
-		for range 4 {
-			l.enqueued("c", key, "the program", 0)
-			l.enqueued("c", key, "the program", 0)
-			l.enqueued("c", key, "the program", 0)
+		for range 11 {
+			for range 10 {
+				l.enqueued("c", key, "the program", 0)
+			}
 			l.taken("c", key)
 			by, _ := l.beginWrite("ns/o")
 			l.endWrite(by, "ns/o", Write{Verb: "PUT", Code: 200, Object: "ns/o", ResourceVersion: fmt.Sprint(i)})
@@ -38,9 +38,9 @@ func TestOptions_BoundWhatIsRemembered(t *testing.T) {
 	keys := l.Keys()
 	require.Len(t, keys, 3)
 	require.Equal(t, "k4", keys[0].Key, "the most recent one is first")
-	require.Equal(t, 4, keys[0].Total)
-	require.Len(t, keys[0].Reconciles, 2)
-	require.Len(t, keys[0].Reconciles[0].Causes, 2)
+	require.Equal(t, 11, keys[0].Total)
+	require.Len(t, keys[0].Reconciles, 9)
+	require.Len(t, keys[0].Reconciles[0].Causes, 9)
 	require.LessOrEqual(t, len(l.writes), 3)
 	require.Len(t, l.versions, len(l.writes))
 	require.Empty(t, l.doing)
@@ -71,7 +71,7 @@ func TestCalled_BeforeTheWriteHasItsAnswer(t *testing.T) {
 		go func() { // a handler's goroutine
 			defer close(event)
 			version := "7" + target
-			l.called(Cause{Informer: "i", Action: "update", Object: "ns/o", ResourceVersion: version}, func() []string { return []string{".f"} })
+			l.called(Cause{Informer: "i", Action: "update", Object: "ns/o", ResourceVersion: version}, func(c *Cause) { c.Fields = []string{".f"} })
 			l.enqueued("c", "k", "the program", 0)
 			l.returned(goroutine(), "i", "h")
 		}()

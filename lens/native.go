@@ -46,7 +46,7 @@ func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch
 			default:
 				c.Action = actionOfAdd(o.IsInInitialList)
 			}
-			self := l.called(c, func() []string { return changedFields(o.Old, o.Obj) })
+			self := l.called(c, func(c *Cause) { c.compare(o.Old, o.Obj) })
 			other, found := goroutines.LoadOrStore(o.Handler, self)
 			if found && other != self {
 				goroutines.Store(o.Handler, int64(0))

@@ -45,7 +45,7 @@ func TestControllers_TellWhatIsInOurQueueWhenTheLensIsOff(t *testing.T) {
 			Name: "c", QueueLength: 1, Processing: 1, Delayed: 2,
 			NextDue: []Delayed{{"ns/failed", now.Add(50 * time.Second), 2}, {"ns/later", now.Add(time.Hour - 10*time.Second), 0}},
 		}}, l.Controllers())
-		require.Contains(t, pageOf(l, ""), `ns/failed</a> in 50s, after 2 retries`)
+		require.Contains(t, pageOf(l, ""), `ns/failed</a> in 50s, put off 2 times`)
 		l.RemoveQueue("c")
 		require.Empty(t, l.Controllers())
 	})
@@ -88,18 +88,18 @@ func (c counting) Len() int { c(); return 0 }
 // A key that was put off, came, and was put off again before it was taken is due when the second delay ends.
 func TestDelayed_AgainAfterItCameHasTheNewTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Options{On: true, PerKey: 3})
+		l := New(Options{On: true, PerKey: 8})
 		queue := WatchQueue(l, "c", workqueue.NewTypedRateLimitingQueue(minutes()))
 		defer queue.ShutDown()
 		queue.AddAfter("k", time.Minute)
 		apiservertest.Pass(2 * time.Minute)
 		queue.AddAfter("k", time.Hour)
 		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due))
-		for range 5 {
+		for range 10 {
 			queue.Add("k")
 		}
 		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due), "other causes do not push it out")
-		require.Len(t, l.Keys()[0].Pending, 3)
+		require.Len(t, l.Keys()[0].Pending, 8)
 		_, _ = queue.Get()
 		queue.Done("k")
 		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due), "nor does a reconcile meanwhile")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"slices"
 	"time"
 
@@ -74,6 +75,9 @@ type Lag struct {
 	// ServerVersion is the resourceVersion of a list. In etcd all kinds count together: that it is above the informer's does
 	// not say that the informer lacks something.
 	ServerVersion string `json:"serverVersion,omitempty"`
+	// AheadAt is the informer's version, if the server's is lower. Then the server was restored from an older backup, and
+	// nothing is known of changes.
+	AheadAt string `json:"aheadAt,omitempty"`
 	// Changes is how many changes the server told of that the informer had not read by then, at most 1,000.
 	Changes int `json:"changes"`
 	// IsComplete: the server told of all changes up to ServerVersion. Else there may be more of them.
@@ -88,8 +92,11 @@ func (g Lag) String() string {
 	switch {
 	case g.Error != "":
 		return text + ", it is not known: " + g.Error
+	case g.AheadAt != "":
+		return text + fmt.Sprintf(", the informer at %s is ahead of the server at %s by %s: was the server restored from an older backup?",
+			g.AheadAt, g.ServerVersion, difference(g.AheadAt, g.ServerVersion))
 	case g.Changes > 0:
-		text += fmt.Sprintf(", the server at %s has %d changes that it has not", g.ServerVersion, g.Changes)
+		text += fmt.Sprintf(", the server at %s has %s that it has not", g.ServerVersion, count(g.Changes, "change"))
 	default:
 		text += fmt.Sprintf(", the server at %s has no change that it has not", g.ServerVersion)
 	}
@@ -97,6 +104,13 @@ func (g Lag) String() string {
 		text += ", of those told of in time"
 	}
 	return text
+}
+
+// difference returns a - b of two resourceVersions that can be compared: decimal numbers of any length.
+func difference(a, b string) string {
+	x, _ := new(big.Int).SetString(a, 10)
+	y, _ := new(big.Int).SetString(b, 10)
+	return x.Sub(x, y).String()
 }
 
 // server is a server as it is asked for one kind.
@@ -128,8 +142,8 @@ const askSeconds = 3
 // askTimeout bounds an Ask as a whole.
 const askTimeout = 10 * time.Second
 
-// Ask asks the server how far an informer is behind it: with one list of one object, and unless that is no newer than the
-// informer, with a watch of 3 seconds from the informer's version. It counts the changes that the watch tells of and that
+// Ask asks the server how far an informer is behind it, or ahead: with one list of one object, and if that is newer than
+// the informer, with a watch of 3 seconds from the informer's version. It counts the changes that the watch tells of and that
 // the informer has not read when the watch has told them all. What was read may still wait for the store or a handler.
 // Nothing but versions is kept.
 func (l *Lens) Ask(ctx context.Context, informer string) (Lag, error) {
@@ -174,6 +188,10 @@ func (s *server) compare(ctx context.Context, informer SyncedInformer, lag *Lag)
 		return err
 	}
 	lag.ServerVersion = version
+	if rv.IsOlder(version, from) { // although the list was made after the informer had read from
+		lag.AheadAt = from
+		return nil
+	}
 	if !rv.IsOlder(informer.LastSyncResourceVersion(), version) {
 		lag.IsComplete = true
 		return nil

@@ -2,6 +2,7 @@ package lens
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -68,6 +69,19 @@ func TestAsk_CountsTheChangesThatAnInformerLacks(t *testing.T) {
 
 		l.AddInformer("configmaps", readUpTo(newest))
 		require.Zero(t, l.Informers()[0].Server, "that was said of the informer before")
+	})
+}
+
+func TestAsk_AServerThatWasRestoredIsBehindTheInformer(t *testing.T) {
+	asked(t, func(t *testing.T, s *apiservertest.Server, l *Lens) {
+		newest := s.Put("a", "1").ResourceVersion
+		read := fmt.Sprint("1", newest) // ten times as much, and more
+		l.AddInformer("configmaps", readUpTo(read))
+		lag, err := l.Ask(t.Context(), "configmaps")
+		require.NoError(t, err)
+		require.Equal(t, Lag{Asked: lag.Asked, ServerVersion: newest, AheadAt: read}, lag)
+		require.Contains(t, l.Informers()[0].Behind(),
+			"the informer at "+read+" is ahead of the server at "+newest+" by 10: was the server restored from an older backup?")
 	})
 }
 
@@ -177,7 +191,7 @@ func TestHandler_AsksTheServer(t *testing.T) {
 		require.Contains(t, pageOf(l, ""), `action="?ask=configmaps"`)
 		require.NotContains(t, pageOf(l, ""), `action="?ask=others"`)
 		require.Equal(t, http.StatusSeeOther, post("?ask=configmaps").Code)
-		require.Contains(t, pageOf(l, ""), "has 1 changes that it has not")
+		require.Contains(t, pageOf(l, ""), "has 1 change that it has not")
 		require.Equal(t, http.StatusNotFound, post("?ask=others").Code)
 		require.Equal(t, http.StatusNotFound, post("?ask=none").Code)
 		require.Equal(t, http.StatusBadRequest, post("?asks=configmaps").Code)

@@ -28,12 +28,19 @@ type Cause struct {
 	Fields []string      `json:"fields,omitempty"`
 	Delay  time.Duration `json:"delay,omitempty"`
 
-	uid    types.UID // of the object, if that is known
-	writer id        // whose key is OwnWriteOf
+	uid      types.UID // of the object, if that is known
+	writer   id        // whose key is OwnWriteOf
+	managers []string  // that wrote this version, as its managedFields say; none if they do not say
 }
 
 // isNews reports whether a write may have led to c: not to what a list or a resync tells again.
 func (c *Cause) isNews() bool { return c.Action != "resync" && c.Action != "list" }
+
+// mayBeBy reports whether a field manager may have written the version that c is about. The answer to a PATCH that changes
+// nothing has the version of whoever wrote last.
+func (c *Cause) mayBeBy(manager string) bool {
+	return manager == "" || len(c.managers) == 0 || slices.Contains(c.managers, manager)
+}
 
 // String says it in a few words: "update of services default/web at 12, its own write".
 func (c Cause) String() string {
@@ -65,7 +72,8 @@ type Write struct {
 	// ResourceVersion is what the write has left, and at which it comes back as an event.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 
-	uid types.UID // of the object, if the answer says it
+	uid     types.UID // of the object, if the answer says it
+	manager string    // see managerOf
 }
 
 // Reconcile is one that has ended.
@@ -226,12 +234,20 @@ func (l *Lens) Why(key string) string {
 	return strings.Join(lines, "; ")
 }
 
+// count says how many there are of something: "1 change", "2 changes".
+func count(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
 func (k Key) why() string {
-	text := fmt.Sprintf("%s: %s reconciled it %d times", k.Key, k.Controller, k.Total)
+	text := fmt.Sprintf("%s: %s reconciled it %s", k.Key, k.Controller, count(k.Total, "time"))
 	if len(k.Reconciles) > 0 {
 		last := k.Reconciles[len(k.Reconciles)-1]
-		text += fmt.Sprintf(", last because of %s; it ended after %v: %s, with %d writes",
-			causesText(last.Causes), last.Took.Round(time.Microsecond), last.Outcome, len(last.Writes))
+		text += fmt.Sprintf(", last because of %s; it ended after %v: %s, with %s",
+			causesText(last.Causes), last.Took.Round(time.Microsecond), last.Outcome, count(len(last.Writes), "write"))
 	}
 	if k.WakesItself {
 		text += "; it wakes itself by writing " + cmp.Or(strings.Join(k.Flapping, ", "), "objects")

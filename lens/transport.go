@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -37,7 +38,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !found {
 		return answer, err
 	}
-	w := Write{Verb: r.Method, Path: r.URL.Path, Object: target}
+	w := Write{Verb: r.Method, Path: r.URL.Path, Object: target, manager: managerOf(r)}
 	if err == nil {
 		w.Code = answer.StatusCode
 		readWritten(answer, &w)
@@ -48,6 +49,18 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper is asked for by client-go, to look through.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// managerOf returns the name under which managedFields have what a request writes; empty if it is not known, or cut.
+func managerOf(r *http.Request) string {
+	name := r.URL.Query().Get("fieldManager")
+	if name == "" {
+		name, _, _ = strings.Cut(r.UserAgent(), "/")
+	}
+	if len(name) >= validation.FieldManagerMaxLength {
+		return ""
+	}
+	return name
+}
 
 // targetOf reads from a request which object it writes, namespace/name. Its path is /apis/G/V/namespaces/NS/R/NAME, with a
 // subresource behind it or not, and perhaps the path of a proxy before it. Of an object that is created only the namespace
