@@ -56,7 +56,7 @@ type Delta[K comparable, T any] struct {
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
 	// Items is the list in the server's order, then the keys of Replace's keep. An object whose transform failed is a
-	// Keep item at its place. Of a key that comes twice the later item counts. A key with an object has no Keep item.
+	// Keep item at its place. Of a key that comes twice the later object counts, with or without Keep items beside it.
 	Items []Item[K, T]
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/guard"
 )
 
 func TestDeltaFIFO_OnePopHandsOutAllThatHappenedToOneKey(t *testing.T) {
@@ -159,7 +161,7 @@ func TestDeltaFIFO_AFailingTransformCostsThatObjectOnly(t *testing.T) {
 	require.NoError(t, f.Delete(&thing{name: "a", version: 4, panicking: true}))
 	assert.Equal(t, []string{"Replaced b(b@3)", "Deleted a(-) missing"}, drain(t, f, store))
 	assert.ErrorContains(t, reported["new"], "cannot transform new@2")
-	assert.ErrorIs(t, reported["a"], ErrPanicked)
+	assert.ErrorIs(t, reported["a"], guard.ErrPanicked)
 	assert.ErrorContains(t, reported["a"], "a bug in the transform")
 }
 
@@ -173,9 +175,8 @@ func TestDeltaFIFO_AnObjectWithoutAKeyIsAnErrorThatNamesExpectedAndGot(t *testin
 	}
 	assert.False(t, f.HasSynced(), "nothing came")
 	err := f.Replace([]*thing{{version: 1}, v("a", 1), nil}, nil, "1")
-	assert.ErrorIs(t, err, ErrNoKey)
 	assert.ErrorIs(t, err, errNoName)
-	assert.ErrorIs(t, err, ErrPanicked, "the key of a nil pointer")
+	assert.ErrorIs(t, err, guard.ErrPanicked, "the key of a nil pointer")
 	assert.Equal(t, []string{"Replaced a(a@1) [initial]"}, drain(t, f, store))
 	assert.True(t, f.HasSynced(), "a bad object does not block the sync")
 }

@@ -185,7 +185,7 @@ func TestDifferential_InOrderPopsWhatClientGoPops(t *testing.T) {
 			case what < 10 && ours.Len() > 0:
 				popSingle()
 			case what < 20:
-				for ours.done < len(ours.head) {
+				for len(ours.head) > 0 {
 					popSingle() // our batches end at the end of head, theirs do not
 				}
 				singles := len(got)

@@ -10,27 +10,21 @@
 //	Resync              [Sync c@8]                                 [SyncAll]
 //	Bookmark 20         nothing                                    [Bookmark 20]
 //
-// Reading order: walkthrough_test, delta, options, intake, initialsync; deltafifo and its _append, _replace and _pop;
-// inorder, inorder_pop.
+// Reading order: walkthrough_test, delta, options, intake, initialsync, and then one queue: deltafifo or inorder.
 //
 // The ideas:
 //
-//	1  A Delta is one change: its type, the object's key, and the object after it.            delta.go
-//	2  Producers key and transform an object before they take the lock.                       intake.go
-//	3  DeltaFIFO: a list of deltas for each key, and the keys in order of their first delta.  items, oldest, newest
-//	4  InOrder: one log. Producers append to tail, the consumer takes batches from head.      head, tail, batchLen
-//	5  A Replace shows deletions that nobody saw. DeltaFIFO makes tombstones of them, since   tombstoneLocked
-//	   it may ask the store; InOrder leaves that to its consumer. The first Replace is the    initialSync
-//	   initial list.
-//	6  One mutex a queue. DeltaFIFO processes under it, so that the store cannot change       mu, changed,
-//	   while a Replace asks. InOrder processes without it, and makes fast producers wait.     backpressure
-//
-// DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store, its [KnownObjects],
-// what it has. So a list becomes one Replaced or Deleted delta per key. Pop calls process under the queue's lock.
-//
-// InOrder is what informers use by default. It asks nothing: a list is one ReplacedAll event, a resync one SyncAll. The
-// consumer compares them with its store, and no lock is held meanwhile. Events reach the store in the order of their
-// resourceVersions, so a Bookmark is meaningful.
+//	1  A Delta is one change: its type, the object's key, and the object after it.         delta.go
+//	2  Producers key and transform an object before they take the lock.                    intake.go
+//	3  The first Replace is the initial list. HasSynced turns true when it was processed.  initialsync.go
+//	4  DeltaFIFO, the queue of the tutorials, has a list of deltas for each key, and the   deltafifo.go
+//	   keys in order of their first delta. It asks the store, its [KnownObjects], what it
+//	   has. So it can make a tombstone of each object that a list lacks. Pop calls process
+//	   under the queue's lock, so that the store cannot change while a Replace asks.
+//	5  InOrder, the queue of informers, has one log. Producers append to its tail, and     inorder.go
+//	   the consumer takes batches from its head. It asks nothing: a list is one delta, and
+//	   the consumer compares it with its store. No lock is held meanwhile. Events reach
+//	   the store in the order of their resourceVersions, so a Bookmark is meaningful.
 //
 // # Guarantees
 //
@@ -43,23 +37,21 @@
 //	blocking   Bookmark, HasSynced, Synced: never.                  methods that queue wait under backpressure
 //	           All others wait while process runs.
 //
-// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO checks each
-// time it gets empty: its need is its greatest length since the previous check. InOrder's is a high-water mark that
-// decays slowly.
+// Memory: steady work allocates nothing. Both queues release what a burst has left, once they need less than a quarter
+// of it. A DeltaFIFO checks that whenever it gets empty.
 //
 // Backpressure: only InOrder has it. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its
 // process function returns. A producer waits longer if the next pop begins before it wakes up, and again leaves so many.
 // Below that threshold, producers never block. Nothing bounds a DeltaFIFO.
 //
 // In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the
-// queue is closed and empty. Steady work allocates nothing. The slices that process gets are cleared and reused.
+// queue is closed and empty. The slices that process gets are cleared and reused.
 //
 // Failing transforms: an error or a panic costs the object's new version, and nothing else. OnError is told. An Add or
 // Update queues nothing. In a Replace the key counts as listed. A Delete is queued without an object (Missing).
 //
-// Initial list: HasSynced turns true when all that the first Replace queued was processed, not when it was taken: each
-// key of a DeltaFIFO, the one ReplacedAll of an InOrder. It turns true at once if Replace leaves a DeltaFIFO empty, or
-// on an event of a single object before any list.
+// Initial list: HasSynced turns true at once if Replace leaves a DeltaFIFO empty, or on an event of a single object before
+// any list.
 //
 // # Not guaranteed
 //

@@ -1,134 +1,117 @@
 package deltafifo
 
 import (
-	"fmt"
 	"slices"
 	"sync"
+	"time"
+
+	"glasswatch/internal/shrink"
 )
 
 // InOrder hands out every event in the order in which it came.
 //
-//	producers ──append──▶ [ tail ]                the events that came since
-//	                          │ swapped whole, when head is used up
-//	                          ▼
-//	                      [ head ]──▶ batch ──▶ process, with no lock held
+//	                   taken, an array
+//	              ┌───────────────────────┐
+//	consumer ◀──  │ (done) │ batch │ head │         [ tail ]  ◀──append── producers
+//	              └───────────────────────┘
 //
-// A batch is a part of head, not a copy. The used-up head becomes the next tail, so its memory is reused.
+// Producers append to tail. The consumer processes a batch, with no lock held, and then takes the next one from head. If
+// head is used up, tail becomes head, whole, and the used array becomes the next tail. So no delta is copied, and memory
+// is reused.
 type InOrder[K comparable, T any] struct {
 	opts    Options[K, T]
 	mu      sync.Mutex // protects what is below; methods named …Locked are called with it
 	changed sync.Cond  // wakes a consumer that waits for deltas, and producers that wait for room
 	closed  bool
 	initial initialSync
-	// Invariant: head[:done] is zero, and so are tail and head between their length and capacity.
-	head, tail []Delta[K, T]
-	done       int  // how many deltas of head were processed
-	batchLen   int  // how many deltas of head, from done on, are being processed
-	queued     int  // how many deltas were not processed: head[done:] and tail
-	popping    bool // a consumer waits or processes
+	// Invariant: tail's array is zero behind tail, and taken's array is zero except for batch and head.
+	tail    []Delta[K, T]
+	head    []Delta[K, T]
+	batch   []Delta[K, T]
+	taken   []Delta[K, T]
+	popping bool // a consumer waits or processes
 	// backpressure: the pop in progress left two full batches or more. Producers wait until it ends. That is decided when
 	// a pop begins, and holds for that pop. While no pop is in progress, nothing bounds the queue.
 	backpressure bool
-	highWater    int            // the longest head of late; decays slowly
-	seen         map[K]struct{} // finds repeated keys in a batch, else empty or nil
+	seen         map[K]struct{} // finds repeated keys in a batch, else empty
 }
 
 // NewInOrder returns an empty queue. It panics without a KeyFunc.
 func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
-	if opts.BatchSize <= 0 {
-		opts.BatchSize = 1000
-	}
-	opts.check()
-	q := &InOrder[K, T]{opts: opts, initial: initialSync{done: make(chan struct{})}}
+	q := &InOrder[K, T]{opts: opts.withDefaults(), seen: map[K]struct{}{}, initial: initialSync{done: make(chan struct{})}}
 	q.changed.L = &q.mu
 	return q
 }
 
-// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+// Add queues an Added delta. When the transform fails, nothing is queued. The error says that obj has no key.
 func (q *InOrder[K, T]) Add(obj T) error { return q.put(Added, obj) }
 
 // Update queues an Updated delta, like Add.
 func (q *InOrder[K, T]) Update(obj T) error { return q.put(Updated, obj) }
 
-// Delete queues a Deleted delta with the object as it was when it went, Missing if the transform fails. The error wraps
-// ErrNoKey.
+// Delete queues a Deleted delta with the object as it was when it went, Missing if the transform fails. The error says
+// that obj has no key.
 func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Deleted, obj) }
 
 func (q *InOrder[K, T]) put(t DeltaType, obj T) error {
-	key, err := q.opts.keyOf(obj)
+	d, err := q.opts.deltaOf(t, obj)
 	if err != nil {
 		return err
 	}
-	obj, readable := q.opts.transformOrReport(key, obj)
-	q.mu.Lock()
+	q.lockForProducer()
 	defer q.mu.Unlock()
-	q.waitForRoomLocked()
-	q.initial.eventCame()
-	if readable || t == Deleted {
-		q.enqueueLocked(Delta[K, T]{Type: t, Key: key, Obj: obj, Missing: !readable})
-	}
+	q.acceptLocked(d)
 	return nil
 }
 
 // DeleteKey queues a tombstone without an object, for a deletion whose object could not be read. It returns nil.
 func (q *InOrder[K, T]) DeleteKey(key K) error {
-	q.mu.Lock()
+	q.lockForProducer()
 	defer q.mu.Unlock()
-	q.waitForRoomLocked()
-	q.initial.eventCame()
-	q.enqueueLocked(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
+	q.acceptLocked(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
 	return nil
 }
 
-// PutAll is Add, Update or Delete for each delta, by its type, in order. All of them cost one lock and one wakeup, and
-// no other producer's deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites
-// it, and does not retain it. PutAll returns nil, or one error or nil for each delta. Other types are errors.
+// PutAll is Add, Update or Delete for each delta, by its type, in order. They cost one lock, and no other producer's
+// deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites it, and does not retain
+// it. PutAll returns nil, or one error or nil for each delta. Other types are errors.
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
-	events := 0
 	accepted := deltas[:0]
 	for i := range deltas {
-		d := &deltas[i]
-		var key K
-		var err error
-		if d.Type < Added || d.Type > Deleted {
-			err = fmt.Errorf("deltafifo: %v is not Added, Updated or Deleted", d.Type)
-		} else {
-			key, err = q.opts.keyOf(d.Obj)
-		}
-		if err != nil {
-			if errs == nil {
-				errs = make([]error, len(deltas))
-			}
-			errs[i] = err
+		d, err := q.opts.eventOf(deltas[i].Type, deltas[i].Obj)
+		if err == nil {
+			accepted = append(accepted, d)
 			continue
 		}
-		events++
-		obj, readable := q.opts.transformOrReport(key, d.Obj)
-		if readable || d.Type == Deleted {
-			accepted = append(accepted, Delta[K, T]{Type: d.Type, Key: key, Obj: obj, Missing: !readable})
+		if errs == nil {
+			errs = make([]error, len(deltas))
 		}
+		errs[i] = err
 	}
-	q.mu.Lock()
+	q.lockForProducer()
 	defer q.mu.Unlock()
-	q.waitForRoomLocked()
-	if events > 0 {
-		q.initial.eventCame()
-	}
 	for i := range accepted {
-		q.enqueueLocked(accepted[i])
+		q.acceptLocked(accepted[i])
 	}
 	return errs
 }
 
+// acceptLocked queues what happened to one object. If a transform failed, only a deletion can be told.
+func (q *InOrder[K, T]) acceptLocked(d Delta[K, T]) {
+	q.initial.eventCame()
+	if !d.Missing || d.Type == Deleted {
+		q.enqueueLocked(d)
+	}
+}
+
 // Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the
 // list lacks. Objects named by keep, and those whose transform fails, are Keep items. objs and keep are not retained.
-// The error joins one ErrNoKey for each object without a key; the others are queued.
+// The error joins one for each object without a key; the others are queued.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
-	items, err := q.opts.list(objs, keep)
-	q.mu.Lock()
+	items, err := q.opts.itemsOf(objs, keep)
+	q.lockForProducer()
 	defer q.mu.Unlock()
-	q.waitForRoomLocked()
-	q.initial.listQueued(q.queued + 1) // what came before, and the list
+	q.initial.listQueued(len(q.batch) + q.waitingLocked() + 1) // what came before, and the list
 	q.enqueueLocked(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
 	return err
 }
@@ -147,15 +130,15 @@ func (q *InOrder[K, T]) Bookmark(resourceVersion string) error {
 
 // putBulk queues a delta that is about all objects and is no list.
 func (q *InOrder[K, T]) putBulk(d Delta[K, T]) {
-	q.mu.Lock()
+	q.lockForProducer()
 	defer q.mu.Unlock()
-	q.waitForRoomLocked()
 	q.enqueueLocked(d)
 }
 
-// waitForRoomLocked waits while there is backpressure: a producer that is always faster than the consumer would
-// otherwise fill the memory. Meanwhile it releases the lock.
-func (q *InOrder[K, T]) waitForRoomLocked() {
+// lockForProducer locks mu, and waits while there is backpressure: a producer that is always faster than the consumer
+// would otherwise fill the memory.
+func (q *InOrder[K, T]) lockForProducer() {
+	q.mu.Lock()
 	for q.backpressure && !q.closed {
 		q.changed.Wait()
 	}
@@ -164,10 +147,107 @@ func (q *InOrder[K, T]) waitForRoomLocked() {
 // enqueueLocked puts a delta at the end of tail and wakes the consumer. It calls the user's metrics.
 func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T]) {
 	q.tail = append(q.tail, d)
-	q.queued++
 	q.changed.Broadcast()
-	if q.opts.Metrics.Queued != nil {
-		q.opts.Metrics.Queued(q.queued - q.batchLen)
+	q.opts.Metrics.Queued(q.waitingLocked())
+}
+
+// waitingLocked returns the number of deltas that are neither processed nor being processed.
+func (q *InOrder[K, T]) waitingLocked() int { return len(q.head) + len(q.tail) }
+
+// Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
+// Pop returns what process returns. The delta is gone in any case. During another pop: ErrPopInProgress.
+//
+// process runs without the lock. If Pop leaves two full batches or more, producers block until process returns. So
+// process must neither call Add nor wait for a producer: that may block until Close. isInInitialList tells that
+// HasSynced was still false when Pop took the delta.
+func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
+	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
+}
+
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival. No key comes
+// twice, unless KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the
+// initial list. A batch may be shorter than what waits, where head ends. The slice is process's own only during the
+// call.
+func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
+	return q.pop(q.opts.BatchSize, process)
+}
+
+func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.popping {
+		return ErrPopInProgress
+	}
+	q.popping = true
+	defer q.endPopLocked() // deferred, because process and the metrics may panic
+	for q.waitingLocked() == 0 {
+		if q.closed {
+			return ErrClosed
+		}
+		q.changed.Wait()
+	}
+	if len(q.head) == 0 {
+		q.swapLocked()
+	}
+	n := q.batchLenLocked(limit)
+	left := q.waitingLocked() - n
+	q.opts.Metrics.Queued(left)
+	batch := slices.Clip(q.head[:n]) // so that an append of process does not write to head
+	q.batch = batch
+	q.head = q.head[n:]
+	q.backpressure = left/2 >= q.opts.BatchSize // doubling BatchSize could overflow
+	isInInitialList := !q.initial.isDone()
+	q.mu.Unlock()
+	defer q.mu.Lock() // process runs without the lock
+	if q.opts.Metrics.Processed != nil {
+		start := time.Now()
+		defer func() { q.opts.Metrics.Processed(time.Since(start)) }()
+	}
+	return process(batch, isInInitialList)
+}
+
+// swapLocked makes tail the next head. The used-up array becomes tail, unless it is what a burst has left.
+func (q *InOrder[K, T]) swapLocked() {
+	used := q.taken
+	q.taken = q.tail
+	q.head = q.tail
+	q.tail = used[:0]
+	if shrink.IsDue(cap(used), len(used)) {
+		q.tail = nil
+	}
+}
+
+// batchLenLocked returns how many deltas of head are the next batch: until limit, a bulk delta, or a key's second delta.
+func (q *InOrder[K, T]) batchLenLocked(limit int) int {
+	limit = min(limit, len(q.head))
+	if limit == 1 || q.head[0].Type >= ReplacedAll {
+		return 1
+	}
+	defer clear(q.seen)
+	for i := range limit {
+		if q.head[i].Type >= ReplacedAll {
+			return i
+		}
+		if q.opts.KeysMayRepeat {
+			continue
+		}
+		q.seen[q.head[i].Key] = struct{}{}
+		if len(q.seen) == i {
+			return i // the key was there
+		}
+	}
+	return limit
+}
+
+// endPopLocked ends a pop, when its process function has returned or panicked, or nothing was taken.
+func (q *InOrder[K, T]) endPopLocked() {
+	q.initial.processed(len(q.batch))
+	clear(q.batch) // popped objects are not kept
+	q.batch = nil
+	q.popping = false
+	if q.backpressure {
+		q.backpressure = false
+		q.changed.Broadcast()
 	}
 }
 
@@ -190,12 +270,12 @@ func (q *InOrder[K, T]) Synced() <-chan struct{} { return q.initial.done }
 func (q *InOrder[K, T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.queued
+	return len(q.batch) + q.waitingLocked()
 }
 
 // Pending returns a copy of the deltas that wait, oldest first, without those of a running process function.
 func (q *InOrder[K, T]) Pending() []Delta[K, T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Concat(q.head[q.done+q.batchLen:], q.tail)
+	return slices.Concat(q.head, q.tail)
 }

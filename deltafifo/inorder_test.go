@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/guard"
 )
 
 func TestInOrder_EveryEventComesInArrivalOrder(t *testing.T) {
@@ -139,14 +141,14 @@ func TestInOrder_AFailingTransformCostsThatObjectOnly(t *testing.T) {
 	}, batches(t, q))
 	require.Len(t, reported, 4)
 	assert.ErrorContains(t, reported[0], "cannot transform a@1")
-	assert.ErrorIs(t, reported[3], ErrPanicked)
+	assert.ErrorIs(t, reported[3], guard.ErrPanicked)
 }
 
 func TestInOrder_AnObjectWithoutAKeyIsAnError(t *testing.T) {
 	q := newQueue(0)
 	for name, put := range map[string]func(*thing) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete} {
 		assert.ErrorIs(t, put(&thing{}), errNoName, name)
-		assert.ErrorIs(t, put(nil), ErrPanicked, name)
+		assert.ErrorIs(t, put(nil), guard.ErrPanicked, name)
 	}
 	assert.False(t, q.HasSynced())
 	err := q.Replace([]*thing{{}, v("a", 1)}, nil, "1")

@@ -11,7 +11,7 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error
-	queued, free := 0, 0
+	queued := 0
 	var last *entry[K, T]
 	for p := f.oldest; p != nil; p = p.next {
 		queued++
@@ -21,18 +21,17 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 		}
 		errs = append(errs, p.check())
 	}
-	for p := f.free; p != nil; p = p.next {
-		free++
+	for _, p := range f.free {
 		var none K
-		if p.key != none || len(p.deltas) != 0 || cap(p.deltas) > maxKeptDeltas || !zeroed(p.deltas) {
+		if p.key != none || p.next != nil || len(p.deltas) != 0 || cap(p.deltas) > maxKeptDeltas || !zeroed(p.deltas) {
 			errs = append(errs, fmt.Errorf("a free entry keeps something: %+v", *p))
 		}
 	}
-	if f.newest != last {
+	if f.oldest != nil && f.newest != last {
 		errs = append(errs, errors.New("newest is not the end of the queue"))
 	}
-	if queued != len(f.items) || queued > f.peak || queued+free != f.made {
-		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map, peak %d; %d free, %d made", queued, len(f.items), f.peak, free, f.made))
+	if queued != len(f.items) {
+		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map", queued, len(f.items)))
 	}
 	return errors.Join(append(errs, f.initial.check())...)
 }
@@ -65,25 +64,23 @@ func (q *InOrder[K, T]) checkInvariants() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	errs := []error{q.initial.check()}
-	if q.done < 0 || q.done > len(q.head) {
-		errs = append(errs, fmt.Errorf("done is %d of %d", q.done, len(q.head)))
-	}
-	if want := len(q.head) - q.done + len(q.tail); q.queued != want {
-		errs = append(errs, fmt.Errorf("%d deltas are counted, %d are there", q.queued, want))
-	}
-	if !zeroed(q.tail) || !zeroed(q.head) {
+	if !zeroed(q.tail) || !zeroed(q.taken) {
 		errs = append(errs, errors.New("memory for later deltas keeps earlier ones"))
 	}
 	if len(q.seen) != 0 {
 		errs = append(errs, fmt.Errorf("%d keys are kept from an earlier batch", len(q.seen)))
 	}
 	if !q.popping {
-		for i := range q.head[:q.done] {
-			if !isZero(q.head[i]) {
+		used := len(q.taken) - len(q.head)
+		for i := range q.taken[:used] {
+			if !isZero(q.taken[i]) {
 				errs = append(errs, fmt.Errorf("processed delta %d is kept", i))
 			}
 		}
-		if q.backpressure || q.batchLen != 0 {
+		if len(q.head) > 0 && &q.head[0] != &q.taken[used] {
+			errs = append(errs, errors.New("head is not the end of taken"))
+		}
+		if q.backpressure || q.batch != nil {
 			errs = append(errs, errors.New("producers wait or deltas are taken, but nothing is processed"))
 		}
 	}

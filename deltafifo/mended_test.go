@@ -31,14 +31,6 @@ func TestFoldDeletions_TheOneWithAnObjectStaysThenTheOneThatWasSeen(t *testing.T
 	}
 }
 
-func TestInOrder_AListedVersionCountsMoreThanAKeptKey(t *testing.T) {
-	q := newQueue(0)
-	require.NoError(t, q.Replace([]*thing{v("a", 1), failing("a", 2), v("b", 1), failing("c", 1)}, []string{"b", "d"}, "1"))
-	assert.Equal(t, []string{
-		"ReplacedAll (-) {1 [{a a@1 false} {b b@1 false} {c - true} {d - true}]} [initial]",
-	}, batches(t, q))
-}
-
 func TestInOrder_PutAllRefusesWhatIsNoEventOfOneObject(t *testing.T) {
 	q := newQueue(0)
 	for _, typ := range []DeltaType{0, Replaced, Sync, ReplacedAll, SyncAll, Bookmark} {

@@ -1,7 +1,6 @@
 package deltafifo
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -76,14 +75,6 @@ func (m *inOrderModel) Replace(ts []*thing, keep []string, rv string) error {
 	}
 	for _, key := range keep {
 		bulk.Items = append(bulk.Items, Item[string, *thing]{Key: key, Keep: true})
-	}
-	items := bulk.Items
-	bulk.Items = nil
-	for _, item := range items {
-		read := func(other Item[string, *thing]) bool { return other.Key == item.Key && !other.Keep }
-		if !item.Keep || !slices.ContainsFunc(items, read) {
-			bulk.Items = append(bulk.Items, item)
-		}
 	}
 	m.events = append(m.events, delta{Type: ReplacedAll, Bulk: bulk})
 	if m.first < 0 {

@@ -3,8 +3,6 @@ package deltafifo
 import (
 	"errors"
 	"time"
-
-	"glasswatch/internal/guard"
 )
 
 // ErrClosed is returned by the pops of a queue that is closed and empty.
@@ -12,12 +10,6 @@ var ErrClosed = errors.New("deltafifo: the queue is closed and empty")
 
 // ErrPopInProgress is returned by InOrder's pops when another one waits or processes: the queue has one consumer.
 var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in-order queue has one consumer")
-
-// ErrPanicked is wrapped by the error that a panicking KeyFunc or Transform leads to.
-var ErrPanicked = guard.ErrPanicked
-
-// ErrNoKey is wrapped by the error for an object that has no key. Nothing of that object was queued.
-var ErrNoKey = errors.New("deltafifo: expected an object with a key")
 
 // KnownObjects is the consumer's store, as far as DeltaFIFO asks it. It is called with the queue's lock held: an
 // implementation must not call the queue.
@@ -56,3 +48,24 @@ type Metrics struct {
 	// Processed is told how long each process function took. DeltaFIFO calls it with the queue's lock held.
 	Processed func(took time.Duration)
 }
+
+func (o Options[K, T]) withDefaults() Options[K, T] {
+	if o.KeyFunc == nil {
+		panic("deltafifo: Options.KeyFunc is required")
+	}
+	if o.Known == nil {
+		o.Known = nothingKnown[K, T]{}
+	}
+	if o.BatchSize <= 0 {
+		o.BatchSize = 1000
+	}
+	if o.Metrics.Queued == nil {
+		o.Metrics.Queued = func(int) {}
+	}
+	return o
+}
+
+type nothingKnown[K comparable, T any] struct{}
+
+func (nothingKnown[K, T]) ListKeys() []K               { return nil }
+func (nothingKnown[K, T]) GetByKey(K) (obj T, ok bool) { return obj, false }

@@ -66,8 +66,9 @@ func apply(store *services, x delta, changed func(listwatch.Key)) {
 			ops[key] = op{Key: key, Delete: true} // objects that the list lacks are deleted
 		}
 		for _, item := range x.Bulk.Items {
-			ops[item.Key] = op{Key: item.Key, Obj: item.Obj}
-			if item.Keep { // it could not be read: the store's version stays
+			if !item.Keep {
+				ops[item.Key] = op{Key: item.Key, Obj: item.Obj}
+			} else if ops[item.Key].Delete { // it could not be read: the store's version stays
 				delete(ops, item.Key)
 			}
 		}

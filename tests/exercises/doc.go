@@ -1,7 +1,7 @@
 // Package exercises has one function a layer for the reader to write: to fold deltas, to make tombstones for what a list lacks, to file an
 // index entry, to take a snapshot, to swap a buffer, to be done, to wait before the next try, to reconcile.
 //
-//	go run ./tests/exercises/start 01 ──▶ deltafifo/deltafifo_append.go: the body of one function is a panic
+//	go run ./tests/exercises/start 01 ──▶ deltafifo/deltafifo.go: the body of one function is a panic
 //	                                          │ you write
 //	                                          ▼
 //	go test ./tests/exercises/01-…    ◀── the layer, with your function in it

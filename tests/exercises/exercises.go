@@ -20,8 +20,8 @@ type Exercise struct {
 
 // All are the exercises.
 var All = []Exercise{
-	{"01-fold-deltas", "deltafifo/deltafifo_append.go", "appendLocked"},
-	{"02-tombstones-on-replace", "deltafifo/deltafifo_replace.go", "appendTombstonesLocked"},
+	{"01-fold-deltas", "deltafifo/deltafifo.go", "appendLocked"},
+	{"02-tombstones-on-replace", "deltafifo/deltafifo.go", "appendTombstonesLocked"},
 	{"03-file-an-index-entry", "indexer/index.go", "refile"},
 	{"04-take-a-snapshot", "indexer/table.go", "writable"},
 	{"05-swap-a-buffer", "sharedinformer/listener.go", "next"},

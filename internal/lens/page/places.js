@@ -27,8 +27,8 @@ export const boxes = [
   ] },
   { id: 'deltafifo', from: 'handed', at: ['popped'], code: [
     ['deltafifo/inorder.go', 'func (q *InOrder[K, T]) PutAll('],
-    ['deltafifo/inorder_pop.go', 'func (q *InOrder[K, T]) PopBatch('],
-    ['deltafifo/deltafifo_pop.go', 'func (f *DeltaFIFO[K, T]) Pop('],
+    ['deltafifo/inorder.go', 'func (q *InOrder[K, T]) PopBatch('],
+    ['deltafifo/deltafifo.go', 'func (f *DeltaFIFO[K, T]) Pop('],
   ], theirs: [
     ['tools/cache/the_real_fifo.go', 'RealFIFO.Add', 337],
     ['tools/cache/the_real_fifo.go', 'RealFIFO.PopBatch', 486],

@@ -59,7 +59,7 @@ var walks = []struct {
 			[]string{"reflector/sink.go Reflector.put", "deltafifo/inorder.go InOrder.PutAll"}},
 		{"out of the queue",
 			[]string{"tools/cache/controller.go controller.processLoop", "tools/cache/the_real_fifo.go RealFIFO.PopBatch"},
-			[]string{"sharedinformer/informer.go Informer.consume", "deltafifo/inorder_pop.go InOrder.PopBatch"}},
+			[]string{"sharedinformer/informer.go Informer.consume", "deltafifo/inorder.go InOrder.PopBatch"}},
 		{"what it means for the store and the handlers",
 			[]string{"tools/cache/shared_informer.go sharedIndexInformer.handleDeltas", "tools/cache/controller.go processDeltas"},
 			[]string{"sharedinformer/informer.go Informer.process", "sharedinformer/apply.go storeWriter.applyChanges"}},
