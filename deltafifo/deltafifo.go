@@ -72,21 +72,23 @@ func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
 	return nil
 }
 
-// accept queues what happened to one object, unless that cannot be told or is no news.
+// accept queues a change of one object. It leaves out an Added or Updated without a readable object, and a deletion of a
+// key that is neither queued nor known.
 func (f *DeltaFIFO[K, T]) accept(d Delta[K, T]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.initial.eventCame()
-	isNews := !d.Missing
+	isWanted := !d.Missing
 	if d.Type == Deleted {
-		_, isNews = f.tombstoneLocked(d.Key)
+		_, isWanted = f.tombstoneLocked(d.Key)
 	}
-	if isNews {
+	if isWanted {
 		f.appendLocked(d)
 	}
 }
 
-// DeleteKey is Delete for a deletion whose object could not be read: it queues a tombstone. The error is always nil.
+// DeleteKey is Delete for a deletion whose object could not be read. It queues a tombstone with the last object that was
+// queued, or else with the known one. The error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteKey(key K) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -96,7 +96,7 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 	return errs
 }
 
-// acceptLocked queues what happened to one object. If a transform failed, only a deletion can be told.
+// acceptLocked queues a change of one object. It leaves out an Added or Updated without a readable object.
 func (q *InOrder[K, T]) acceptLocked(d Delta[K, T]) {
 	q.initial.eventCame()
 	if !d.Missing || d.Type == Deleted {
@@ -206,7 +206,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	return process(batch, isInInitialList)
 }
 
-// swapLocked makes tail the next head. The used-up array becomes tail, unless it is what a burst has left.
+// swapLocked makes tail the next head. The used-up array becomes tail. What a burst has left is released.
 func (q *InOrder[K, T]) swapLocked() {
 	used := q.taken
 	q.taken = q.tail
@@ -214,6 +214,7 @@ func (q *InOrder[K, T]) swapLocked() {
 	q.tail = used[:0]
 	if shrink.IsDue(cap(used), len(used)) {
 		q.tail = nil
+		q.seen = map[K]struct{}{}
 	}
 }
 

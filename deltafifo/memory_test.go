@@ -2,6 +2,7 @@ package deltafifo
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -133,6 +134,21 @@ func TestInOrder_GivesMemoryBackAfterABurst(t *testing.T) {
 	}
 	assert.LessOrEqual(t, cap(q.taken), shrink.Kept)
 	assert.LessOrEqual(t, cap(q.tail), shrink.Kept)
+}
+
+func TestInOrder_GivesTheKeysOfALargeBatchBack(t *testing.T) {
+	q := newQueue(burst)
+	for _, th := range many(burst) {
+		q.Update(th)
+	}
+	q.PopBatch(ignoreBatch)
+	large := reflect.ValueOf(q.seen).Pointer()
+	for range 3 { // each buffer is used a little, and seen to be too large
+		q.Update(v("a", 1))
+		q.Update(v("b", 1))
+		q.PopBatch(ignoreBatch)
+	}
+	assert.NotEqual(t, large, reflect.ValueOf(q.seen).Pointer(), "the map was not made anew")
 }
 
 func TestQueues_KeepNoProcessedObjectAlive(t *testing.T) {
