@@ -4,23 +4,16 @@ const retryAfter = 1000; // milliseconds
 
 // connect reads the stream and passes on messages for fold. Where a stream breaks, another is opened.
 export function connect(dispatch) {
-  let source = null; // the stream that is read
-  let newest = null; // the stream that was opened last; source is read until this one has a snapshot
+  let source = null; // the stream that is read; there is never another one beside it, whose messages could be older than its own
   let retry = 0;
   let followed = '';
 
   function open() {
     clearTimeout(retry);
-    if (newest !== source) {
-      newest.close();
-    }
+    source?.close();
     const next = new EventSource('stream' + (followed ? '?follow=' + encodeURIComponent(followed) : ''));
-    newest = next;
+    source = next;
     const read = (message) => {
-      if (next === newest && next !== source) {
-        source?.close();
-        source = next;
-      }
       if (next === source) {
         dispatch({ type: message.type, data: JSON.parse(message.data), at: performance.now() });
       }
@@ -31,13 +24,8 @@ export function connect(dispatch) {
       next.close(); // the browser's own retry gives up at an answer such as 502; this one does not
       if (next === source) {
         source = null;
-      }
-      if (source === null) {
         dispatch({ type: 'connection', up: false });
         tellRefusal();
-      }
-      if (next === newest) {
-        clearTimeout(retry);
         retry = setTimeout(open, retryAfter);
       }
     });
@@ -87,11 +75,21 @@ async function answerOf(response) {
   return body;
 }
 
+// What changes the world is done in the order in which it was asked for, although one request may overtake another.
+const inOrder = ['apply', 'delete', 'storm', 'fault'];
+let before = Promise.resolve();
+
 // act does something: see "What can be done" in PROTOCOL.md. A body that is a text is sent as it is.
-export async function act(name, body = {}) {
+export function act(name, body = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text };
-  return answerOf(await fetch('act/' + name, request));
+  const ask = async () => answerOf(await fetch('act/' + name, request));
+  if (!inOrder.includes(name)) {
+    return ask();
+  }
+  const done = before.then(ask);
+  before = done.catch(() => {}); // whoever asked is told of the refusal
+  return done;
 }
 
 // file returns what an address answers as a file, with the name that the server gives it, or another.

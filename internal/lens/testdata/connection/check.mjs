@@ -19,7 +19,7 @@ let status = 0; // of an answer; 0 is none
 globalThis.fetch = async () => (status ? { status, ok: status < 400 } : Promise.reject(new Error('no server')));
 const answered = () => new Promise((resolve) => { setImmediate(resolve); });
 
-const { connect } = await import(pathToFileURL(resolve(process.argv[2])));
+const { act, connect } = await import(pathToFileURL(resolve(process.argv[2])));
 const got = [];
 const connection = connect((message) => got.push(message.data?.name ?? message));
 const want = (what, holds) => holds || console.log('want ' + what);
@@ -32,16 +32,19 @@ want('a stream to be read on after a reset', opened[0].isOpen && last() === '"a 
 
 connection.follow('default/web');
 want('the key in the address', opened[1].url === 'stream?follow=default%2Fweb');
-opened[0].say('tick', { name: 'still the old stream' });
-want('the old stream to be read until there is a snapshot', last() === '"still the old stream"');
+want('one stream at a time', !opened[0].isOpen && opened[1].isOpen);
+opened[0].say('tick', { name: 'newer than the snapshot that comes' });
+want('nothing of a stream that was closed', last() === '"a tick"');
 opened[1].say('snapshot', { name: 'followed' });
-want('one stream', !opened[0].isOpen && opened[1].isOpen && last() === '"followed"');
+want('the stream with the key', last() === '"followed"');
 
 connection.follow('default/a');
 connection.follow('default/b');
-want('the stream that nobody wants any more to be closed', !opened[2].isOpen && opened[1].isOpen);
+want('the stream that nobody wants any more to be closed', !opened[2].isOpen && !opened[1].isOpen);
+opened[2].say('error');
+want('no word of a stream that nobody reads', last() === '"followed"');
 opened[3].say('snapshot', { name: 'b' });
-want('the newest to be read', !opened[1].isOpen && last() === '"b"');
+want('the newest to be read', last() === '"b"');
 
 opened[3].say('error');
 want('a sign that the connection is broken', last() === '{"type":"connection","up":false}');
@@ -56,3 +59,18 @@ retry();
 opened[5].say('snapshot', { name: 'again' });
 want('a stream after two breaks', opened.filter((s) => s.isOpen).length === 1 && last() === '"again"');
 want('the key to be followed still', opened[5].url.endsWith('default%2Fb'));
+
+// What changes the world is done in order; the gate waits for nobody.
+const asked = [];
+globalThis.fetch = (address) => new Promise((resolve) => { asked.push({ address, answer: (body, ok = true) => resolve({ ok, text: async () => body }) }); });
+const addresses = () => asked.map(({ address }) => address.slice('act/'.length)).join();
+const results = [];
+for (const name of ['delete', 'fault', 'apply', 'run']) act(name).then(() => results.push(name), () => results.push(name + ' refused'));
+await answered();
+want('the second change to wait for the first: ' + addresses(), addresses() === 'run,delete');
+asked[1].answer('{"error":"gone"}', false);
+await answered();
+want('a refusal to keep nothing back: ' + addresses(), addresses() === 'run,delete,fault' && results.join() === 'delete refused');
+asked[2].answer('{}');
+await answered();
+want('one after the other: ' + addresses(), addresses() === 'run,delete,fault,apply' && results.join() === 'delete refused,fault');
