@@ -6,7 +6,7 @@ import { allows, total } from './fold.js';
 import { boxAt, boxes, clientGo, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
-import { move, stepsOf } from './motion.js';
+import { after, stepsOf } from './motion.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 import { useRemembered } from './remember.js';
 import { useReplay } from './replay.js';
@@ -41,8 +41,7 @@ export function House(props) {
 
 // replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
 function replayOf({ events }) {
-  const steps = stepsOf(events.slice(-mostSteps));
-  return { tokens: steps.reduce(move, []), step: steps.at(-1) ?? null, waiting: 0, streams: false };
+  return { ...after({ tokens: [], step: null }, stepsOf(events.slice(-mostSteps))), waiting: 0, streams: false };
 }
 
 function captionOf({ step, streams }, words) {

@@ -26,6 +26,9 @@ export function stepsOf(events) {
 // move returns the tokens after a step, oldest first.
 export const move = (tokens, step) => step.reduce(moved, tokens).slice(-mostTokens);
 
+// after returns what is shown, {tokens, step}, after some steps more.
+export const after = ({ tokens, step }, steps) => ({ tokens: steps.reduce(move, tokens), step: steps.at(-1) ?? step });
+
 function moved(tokens, e) {
   const id = `${e.kind ?? ''} ${e.key}`;
   const was = tokens.find((token) => token.id === id);

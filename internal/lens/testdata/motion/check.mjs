@@ -37,9 +37,9 @@ want('one step for one call', stepsOf(many).length, 1);
 want('no more dots than there is room for', play([], many)[0].length, mostTokens);
 want('nothing of what has no key', stepsOf([event('state', { key: undefined })]), []);
 
-const after = (us, at = 'decoded') => pauseAfter([event('sent', { us: 0 })], [event(at, { us })], 1000);
-want('a millisecond to take a second', after(1000), 1000);
-want('nothing to be too quick or too slow to be seen', [after(1), after(60_000_000)], [500, 1500]);
+const pause = (us, at = 'decoded') => pauseAfter([event('sent', { us: 0 })], [event(at, { us })], 1000);
+want('a millisecond to take a second', pause(1000), 1000);
+want('nothing to be too quick or too slow to be seen', [pause(1), pause(60_000_000)], [500, 1500]);
 want('no pause without slow motion', pauseAfter([event('sent')], [event('decoded')], 1), 0);
 
 // The ways of the state machine, and the newest of each informer.
@@ -48,3 +48,36 @@ const state = (action, kind = 'Service') => event('state', { action, kind, key: 
 const ways = waysOf([state('Connecting'), state('Watching', 'Ingress'), state('Watching'), state('BackingOff'), state('Connecting'), state('Watching')]);
 want('each way once, and the last of them marked', ways.map(({ from, to, last }) => [from, to, last]),
   [['Connecting', 'Watching', true], ['Watching', 'BackingOff', false], ['BackingOff', 'Connecting', false]]);
+
+// The replay, whose timers are set off by hand.
+let timers = new Map();
+globalThis.setTimeout = (f) => { timers.set(++seq, f); return seq; };
+globalThis.clearTimeout = (id) => timers.delete(id);
+const ring = () => { const all = [...timers.values()]; timers = new Map(); all.forEach((f) => f()); };
+const { replayer } = await import(pathToFileURL(resolve(process.argv[2], '../replay.js')));
+let shown = null;
+let streams = false;
+const replay = replayer({ show: (s) => { shown = s; }, stream: (is) => { streams = is; }, speed: () => 1000 });
+const view = (more) => ({ world: 1, sampled: false, gate: { muted: false }, ...more });
+const dot = (key) => shown.tokens.find((token) => token.key === key && token.kind === 'Service')?.box;
+const others = (n) => Array.from({ length: n }, (_, i) => event('popped', { key: 'storm/s-' + (i % 3) }));
+replay.take(path.map((at) => event(at)), view());
+want('the first step at once', [dot('default/web'), replay.waiting()], ['apiserver', 6]);
+ring();
+want('the next one when its time has come', [dot('default/web'), replay.waiting()], ['listwatch', 5]);
+replay.take(others(200), view());
+want('a stream', [streams, replay.waiting()], [true, 0]);
+ring();
+want('the dots to stand where the last events are when it is over', [streams, dot('default/web'), dot('storm/s-1')], [false, 'handlers', 'deltafifo']);
+replay.take(others(200), view({ sampled: true }));
+replay.take(path.map((at) => event(at, { key: 'default/new' })), view({ sampled: true }));
+replay.take([event('sent', { key: 'default/last' })], view());
+want('dots again after a stream, also of what it brought', [streams, dot('default/new'), dot('default/last')], [false, 'handlers', 'apiserver']);
+replay.take([...path.map((at) => event(at)), event('sent', { rv: '10' })], view());
+replay.skip();
+want('what is skipped to have been shown', [dot('default/web'), replay.waiting()], ['apiserver', 0]);
+replay.take([event('sent', { key: 'default/next' })], view({ world: 2 }));
+replay.begin(2);
+want('another world to have its own dots, also if its events come before it is drawn', shown.tokens.map(({ key }) => key), ['default/next']);
+replay.take(path.map((at) => event(at)), view({ world: 2, gate: { muted: true } }));
+want('no dots while nobody is to see any', shown.tokens, []);
