@@ -53,6 +53,7 @@ function place() {
 // goTo shows the page as it was after an event; null is now. The address says so a moment later, for whoever it is sent to:
 // a browser refuses an address that changes with each step of a slider that is dragged.
 let addressing = 0;
+let address = location.hash; // that the view is of
 function goTo(seq) {
   dispatch({ type: 'path', path: view.path, moment: seq === null ? null : { world: view.world, seq }, linked: view.linked });
   clearTimeout(addressing);
@@ -61,8 +62,9 @@ function goTo(seq) {
 
 function writeAddress() {
   const { path, moment } = view;
-  if (place().path === path) { // else a link was followed meanwhile
+  if (location.hash === address) { // else a link was followed meanwhile
     window.history.replaceState(null, '', `#${path}${moment ? `?at=${moment.world}.${moment.seq}` : ''}`);
+    address = location.hash;
   }
 }
 
@@ -147,7 +149,7 @@ function askForContents(before) {
     asking = false;
     const { world } = view;
     const data = await snapshot();
-    if (data.world === world && view.world === world) {
+    if (data.world === world && view.world === world && !view.gate.muted) { // else it would show what nobody is to see
       dispatch({ type: 'contents', data });
     }
   };
@@ -206,6 +208,10 @@ async function choose(key) {
 }
 
 speak(view.lang);
-addEventListener('hashchange', () => dispatch({ type: 'path', ...place() }));
+addEventListener('hashchange', () => {
+  clearTimeout(addressing);
+  address = location.hash;
+  dispatch({ type: 'path', ...place() });
+});
 const connection = connect(dispatch);
 draw();

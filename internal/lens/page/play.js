@@ -1,7 +1,7 @@
 // Play: the three things to do first. What more can be done is folded away below them.
 import { allows } from './fold.js';
 import { service } from './acts.js';
-import { html } from './ui.js';
+import { html, useRef } from './ui.js';
 import { Story } from './story.js';
 import { Refusal, useAct } from './parts.js';
 
@@ -15,11 +15,14 @@ export function Play(props) {
   const { run, error, busy } = useAct(lens, view.world);
   const paused = view.gate.mode === 'step';
   const there = isThere(view);
+  const made = useRef(0); // how often
   const make = async () => {
     if (view.chosen !== key) {
       await choose(key);
     }
-    await run('apply', { yaml: service(firstPort + (view.seq % ports)) }); // another than last time, or nothing would change
+    made.current += 1;
+    const n = lens.view().seq + made.current; // more than last time, also if nothing was seen since: else nothing would change
+    await run('apply', { yaml: service(firstPort + (n % ports)) });
   };
   const step = async () => {
     if (!view.chosen) {

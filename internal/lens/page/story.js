@@ -39,8 +39,12 @@ export function Story({ view, lens, words, choose }) {
       setScene(-1); // the world turns out to be in use
       return undefined;
     }
-    tell(scenes[scene].acts, lens, choose).catch(skip); // the server is gone, or refuses
-    const timer = setTimeout(() => setScene(scene + 1), scenes[scene].ms);
+    let timer = 0;
+    const stands = new Promise((resolve) => { timer = setTimeout(resolve, scenes[scene].ms); });
+    const told = tell(scenes[scene].acts, lens, choose);
+    told.catch(skip); // the server is gone, or refuses
+    // The next scene's acts come after this one's, however long these take.
+    Promise.all([told, stands]).then(() => setScene((now) => (now === scene ? scene + 1 : now)), () => {});
     return () => clearTimeout(timer);
   }, [scene, isReady]);
   useEffect(() => {

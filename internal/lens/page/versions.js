@@ -1,7 +1,7 @@
 // The chosen object's version on the server, in the store and as each handler was told last, side by side.
 import { versions as ask } from './connection.js';
 import { keepObjects } from './fold.js';
-import { html, useEffect, useState } from './ui.js';
+import { html, useEffect, useRef, useState } from './ui.js';
 
 const none = 'none'; // it was there and is not, or is not there
 
@@ -37,6 +37,7 @@ const isWhole = (store) => !!store && Object.keys(store.objects).length < keepOb
 // cannot be asked.
 export function useServer(view) {
   const [server, setServer] = useState(null);
+  const asked = useRef(0); // how often
   const about = `${view.world} ${view.chosen}`;
   useEffect(() => {
     if (!view.chosen || !view.state?.server || view.past) {
@@ -44,8 +45,10 @@ export function useServer(view) {
     }
     const { seq } = view;
     const timer = setTimeout(async () => {
+      asked.current += 1;
+      const n = asked.current;
       const got = await ask(view.chosen).catch(() => null);
-      setServer((old) => (got ? { about, got, seq } : old)); // a server that is down keeps what it has
+      setServer((old) => (got && n === asked.current ? { about, got, seq } : old)); // a server that is down keeps what it has
     }, 100);
     return () => clearTimeout(timer);
   }, [about, view.state?.server?.revision, view.seq]);
