@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -124,8 +125,10 @@ func (w *World) play(s Session) {
 }
 
 const (
-	// momentPatience is how long after its time a moment is waited for. If less is observed by then, the sessions differ.
-	momentPatience = 10 * time.Second
+	// longestSilence and longestWait are how many milliseconds a moment is waited for after its time: without an observation of an
+	// object, and in all. So a slow machine has all the time that it needs. If less is observed by then, the sessions differ.
+	longestSilence = 10_000
+	longestWait    = 60_000
 	// momentSpread keeps two actions from having the same fraction of a millisecond in virtual time. What follows the
 	// first after some milliseconds then never comes at the very moment of the second.
 	momentSpread = 7_001 * time.Nanosecond
@@ -134,23 +137,35 @@ const (
 // await waits until as much was observed as at a moment. It returns false if the world ended before. In virtual time
 // nothing else happens when it returns: a sleep ends when all goroutines wait.
 func (w *World) await(m look.Moment) bool {
-	for w.ctx.Err() == nil && !w.reached(m) {
+	silent, late := 0, 0
+	for last := w.hub.Moment(); w.ctx.Err() == nil; {
+		now := w.hub.Moment()
+		isPatient := silent < longestSilence && late < longestWait
+		if w.reached(now, m, isPatient) {
+			break
+		}
+		silent++
+		if !maps.Equal(now.After, last.After) || now.Micros < m.Micros {
+			silent = 0
+		}
+		if now.Micros >= m.Micros {
+			late++
+		}
+		last = now
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(momentSpread)
 	return w.ctx.Err() == nil
 }
 
-// reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
-// who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
+// reached reports whether as much was observed now as at a moment, or one is not patient any more. In real time it waits for the time as
+// well, for people who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
 // and a key that is retried would be retried more often meanwhile.
-func (w *World) reached(m look.Moment) bool {
-	now := w.hub.Moment()
-	late := time.Duration(now.Micros-m.Micros) * time.Microsecond
+func (w *World) reached(now, m look.Moment, isPatient bool) bool {
 	for at, n := range m.After {
-		if now.After[at] < n && late < momentPatience {
+		if now.After[at] < n && isPatient {
 			return false
 		}
 	}
-	return late >= 0 || w.virtual && m.After != nil
+	return now.Micros >= m.Micros || w.virtual && m.After != nil
 }

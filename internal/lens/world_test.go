@@ -63,3 +63,30 @@ func TestWorld_ClosesWhileTheGateIsShut(t *testing.T) {
 		})
 	}
 }
+
+// A moment that comes late is waited for as long as something is observed, and then for ten seconds.
+func TestWorld_AMomentIsWaitedForWhileSomethingIsObserved(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		stored   uint64 // what the second action waits for, of the 101 that there will be
+		from, to int    // the seconds between which it is done
+	}{
+		{"it comes", 101, 19, 21},
+		{"it never comes", 1000, 29, 31},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, err := NewWorld(look.NewHub(), Options{}, true)
+			require.NoError(t, err)
+			w.Start(Session{Actions: []Action{
+				{Act: "storm", Body: []byte(`{"objects": 1, "changes": 99, "per_second": 5}`)},
+				{look.Moment{Micros: 1_000_000, After: map[look.Boundary]uint64{look.Stored: c.stored}}, "storm", []byte(`{}`)},
+			}})
+			defer w.Close()
+			began := time.Now()
+			w.playing.Wait()
+			took := time.Since(began)
+			assert.GreaterOrEqual(t, took, time.Duration(c.from)*time.Second, c.name)
+			assert.LessOrEqual(t, took, time.Duration(c.to)*time.Second, c.name)
+		})
+	}
+}
