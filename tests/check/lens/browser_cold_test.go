@@ -27,7 +27,12 @@ new MutationObserver(() => {
     window.captions.push(document.querySelector('[data-test=story-caption]')?.textContent ?? '');
   }
 }).observe(document, { childList: true, subtree: true, characterData: true, attributes: true });`))
-		assert.Equal(t, []string{": connecting …", "good: connected"}, eval[[]string](b, `window.shown`))
+		shown := eval[[]string](b, `window.shown`)
+		if len(shown) > 1 { // a slow browser may draw its first picture when there is a connection already
+			assert.Equal(t, ": connecting …", shown[0])
+			shown = shown[1:]
+		}
+		assert.Equal(t, []string{"good: connected"}, shown)
 		first := eval[[]string](b, `window.captions`)[0]
 		assert.Contains(t, first, "A Service is created", "the first caption stands there before there is a connection")
 	}

@@ -66,6 +66,7 @@ func TestKeyboard_AWholeStepAndALesson(t *testing.T) {
 	b.tabTo("lesson-deltas")
 	b.press(kb.Enter)
 	b.sees("stage", "[data-stage=asking]")
+	b.until(`document.activeElement.matches('[data-test=lesson] h2')`) // the heading gets the focus a moment later
 	b.tabTo("answer-1")
 	b.press(" ")
 	b.tabTo("run-lesson")

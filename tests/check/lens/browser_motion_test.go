@@ -26,10 +26,44 @@ const recordDots = `(() => {
   };
 })()`
 
-// rests waits until all that was seen has been replayed.
+// worldRests waits until all that was written has come through, and the page has been told of it: nothing more happens unless somebody
+// does something. It asks twice, for the state is newer than the events that it comes with.
+func (b *tab) worldRests() {
+	b.t.Helper()
+	b.untilAsked(`(async () => {
+  const ask = () => fetch('api/snapshot').then((r) => r.json());
+  const rests = ({ counts, state: { informers, server, workqueue: q } }) => counts.forgotten?.[''] > 0
+    && q.len + q.processing.length + q.dirty.length + q.delayed_n === 0
+    && Math.max(...Object.values(informers).map(({ rv }) => Number(rv))) === server.revision
+    && Object.values(informers).every(({ kind, handlers }) => (counts.returned[kind] ?? 0) === handlers.length * (counts.stored[kind] ?? 0));
+  const first = await ask();
+  const second = await ask();
+  return rests(first) && rests(second) && first.seq === second.seq && lens.view().seq >= second.seq;
+})()`)
+}
+
+// replayed waits until all that was seen has been replayed.
+func (b *tab) replayed() {
+	b.t.Helper()
+	b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)
+  && document.querySelector('[data-test=skip]').disabled`)
+}
+
+// rests waits until nothing happens, and nothing is replayed.
 func (b *tab) rests() {
 	b.t.Helper()
-	b.until(`document.querySelector('[data-test=skip]').disabled`)
+	b.worldRests()
+	b.replayed()
+}
+
+// skips ends the replay, if it has not ended.
+func (b *tab) skips() {
+	b.t.Helper()
+	b.until(`(() => {
+  const skip = document.querySelector('[data-test=skip]');
+  skip.click();
+  return skip.disabled;
+})()`)
 }
 
 func TestMotion_AChangeIsFollowedThroughTheBoxes(t *testing.T) {
@@ -49,14 +83,14 @@ func TestMotion_AChangeIsFollowedThroughTheBoxes(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, eval[int](b, `pauses.filter((ms) => ms >= 500).length`), len(forth)-1)
 	b.says("caption", "default/web")
-	b.click("skip")
-	b.rests()
+	b.worldRests()
+	b.skips()
 	b.sees("token", "[data-kind=Ingress][data-box=handlers]")
 
 	b.enter("slowness", "1")
 	b.click("play-make")
 	b.sees("token", "[data-kind=Service][data-box=handlers][data-rv='10']")
-	b.rests()
+	b.replayed()
 }
 
 func TestMotion_ADotWaitsWhereItsChangeWaits(t *testing.T) {
@@ -85,11 +119,12 @@ func TestMotion_AnActSkipsWhatIsBehind(t *testing.T) {
 })()`)
 	b.click("play-make")
 	b.says("objects-ingresses", "1")
+	b.worldRests() // or what comes later would wait for the clock
 	b.says("lag", "events behind")
 	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=apiserver]")
 	b.click("play-cut")
 	b.isIn("BackingOff")
-	b.rests()
+	b.replayed()
 	b.sees("token", "[data-kind=Ingress][data-key='default/web'][data-box=handlers]")
 	b.until(`!document.querySelector('[data-test=lag]')`)
 }
@@ -101,7 +136,7 @@ func TestMotion_AStepGoesOnWithWhatWasChanged(t *testing.T) {
 	b.isIn("Watching")
 	b.click("play-make")
 	b.says("objects-ingresses", "1")
-	b.until(`lens.view().state.workqueue.processing.length === 0`)
+	b.worldRests()
 	eval[any](b, `lens.act('breakpoint', { at: 'called', kind: 'Ingress' })`)
 	eval[any](b, `lens.act('apply', { yaml: 'apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: default, labels: {a: b}}' })`)
 	b.sees("parked-handlers")
@@ -126,6 +161,7 @@ func TestMotion_AStormIsAStreamWithCounts(t *testing.T) {
 	b.until(`document.querySelector('[data-test=passing-decoded]') && !document.querySelector('[data-test=token]')
   && document.querySelector('[data-test=caption]').innerText.includes('Too much happens')`)
 	b.click("storm-end")
+	b.worldRests() // what is left of the storm moves dots, and there is room for a few
 	b.click("play-make")
 	b.sees("token", "[data-kind=Service][data-key='default/web']")
 }

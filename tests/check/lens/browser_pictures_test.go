@@ -41,7 +41,7 @@ func TestPictures_ShowTheWholeHouse(t *testing.T) {
 			b.applies("change")
 			b.sees("parked-deltafifo")
 			b.sees("passed-deltafifo")
-			b.rests()
+			b.replayed()
 			file := filepath.Join(pictures, "lens-"+scheme+".png")
 			if *update {
 				ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -46,10 +46,13 @@ type tab struct {
 	expected []*regexp.Regexp
 }
 
+// noBookmarks keeps bookmarks out of a test. One that comes while everything is paused is held, and holds up what comes after it.
+var noBookmarks = lens.Options{Bookmark: int(time.Hour / time.Millisecond)}
+
 // open opens a window on a lens of its own, at a place such as #/lessons.
 func open(t *testing.T, place string, before ...action) *tab {
 	t.Helper()
-	return openWith(t, lens.Options{}, place, before...)
+	return openWith(t, noBookmarks, place, before...)
 }
 
 func openWith(t *testing.T, options lens.Options, place string, before ...action) *tab {
@@ -148,6 +151,18 @@ func (b *tab) until(condition string) {
 	poll := chromedp.Poll[chromedp.Void]("Boolean("+condition+")", chromedp.WithPollingTimeout(patience),
 		chromedp.WithPollingInterval(askEvery))
 	if err := chromedp.Do(ctx, poll); err != nil {
+		b.t.Fatalf("waited in vain for %s: %v\n%s", condition, err, b.describe())
+	}
+}
+
+// untilAsked is until for a condition that the page must ask the server for: a promise.
+func (b *tab) untilAsked(condition string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	poll := fmt.Sprintf("(async () => { while (!(await %s)) await new Promise((again) => { setTimeout(again, %d); }); })()",
+		condition, askEvery.Milliseconds())
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](poll, chromedp.EvalAwaitPromise)); err != nil {
 		b.t.Fatalf("waited in vain for %s: %v\n%s", condition, err, b.describe())
 	}
 }

@@ -21,8 +21,8 @@ import (
 const (
 	// askEvery is the time between two questions whether something is the case.
 	askEvery = 40 * time.Millisecond
-	// calm is long enough for a slow machine to see that nothing happens, and to do something.
-	calm = time.Second
+	// calm is long enough for a slow machine to see that nothing happens, and to do something. A key that fails again and again waits longer.
+	calm = 4 * time.Second
 )
 
 // client does what the page does, with the handler of a lens.
@@ -61,6 +61,11 @@ type now struct {
 // rests reports whether all that was stored has come through handlers and workqueue.
 func (n now) rests() bool {
 	q, queued := n.State.Workqueue, uint64(0)
+	for kind, stored := range n.Counts[look.Stored] {
+		if n.Counts[look.Called][kind] != 2*stored { // each is told to both handlers
+			return false
+		}
+	}
 	for _, in := range n.State.Informers {
 		for _, h := range in.Handlers {
 			if h.Name == "enqueue" {
@@ -75,18 +80,23 @@ func (n now) rests() bool {
 		len(q.Ready)+len(q.Processing)+len(q.Dirty)+q.DelayedN == 0
 }
 
-// until asks for snapshots until one is as wanted.
+// until asks for snapshots until two in a row are as wanted, with nothing in between: the state is newer than the events it comes with.
 func (c client) until(is func(now) bool) now {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(askEvery)
 	defer again.Stop()
-	for {
+	for last := uint64(0); ; {
 		var n now
 		require.NoError(c.t, json.Unmarshal([]byte(c.ask("GET", "/api/snapshot", "")), &n))
-		if is(n) {
+		wanted := is(n)
+		if wanted && n.Seq == last {
 			return n
+		}
+		last = 0
+		if wanted {
+			last = n.Seq
 		}
 		select {
 		case <-again.C:
