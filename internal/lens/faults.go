@@ -46,7 +46,7 @@ var refusing = []string{"cut", "token", "fail"}
 func breakWatches(f *apiserver.Faults) { f.BreakWatches() }
 
 // maxMillis keeps a fault from lasting longer than anybody wants to look at it.
-const maxMillis = 60_000
+const maxMillis = 600_000
 
 // faults are those that are on. Its methods are safe for concurrent use.
 type faults struct {

@@ -43,7 +43,7 @@ function Fault({ name, on, run, view, words }) {
   return html`<li class="line">
     <button type="button" aria-pressed=${pressed} data-test=${'fault-' + name} onClick=${() => set(!on)}>${label}</button>
     <span class="does">${does}</span>
-    ${has('ms') && html`<${Field} label="ms" type="number" min="0" max="60000" value=${ms} set=${setMs} disabled=${!!on}
+    ${has('ms') && html`<${Field} label="ms" type="number" min="0" max="600000" value=${ms} set=${setMs} disabled=${!!on}
       data-test=${`fault-${name}-ms`} />`}
     ${has('handler') && html`<${Choice} label=${words.handler} value=${handler} set=${setHandler} disabled=${!!on}
       choices=${[['', words.allHandlers], ...handlerNames(view).map((h) => [h, h])]} data-test=${`fault-${name}-handler`} />`}

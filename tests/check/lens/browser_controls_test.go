@@ -100,7 +100,7 @@ func TestFaults_HandlersAndWritesFailAndRecover(t *testing.T) {
 	t.Parallel()
 	b := open(t, "")
 	b.isIn("Watching")
-	b.enter("fault-slow-ms", "60000")
+	b.enter("fault-slow-ms", "600000")
 	b.enter("fault-slow-handler", "audit")
 	b.switches("slow", true)
 	b.switches("fail", true)

@@ -251,7 +251,7 @@ func TestLook_SaysWhatIsSlowAndWhyAKeyWasReconciled(t *testing.T) {
 	t.Parallel()
 	b := open(t, "#/look")
 	b.isIn("Watching")
-	b.enter("fault-slow-ms", "60000")
+	b.enter("fault-slow-ms", "600000")
 	b.enter("fault-slow-handler", "audit")
 	b.switches("slow", true)
 	b.applies("create")

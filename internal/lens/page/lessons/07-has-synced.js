@@ -15,7 +15,7 @@ export default {
   answers: 4,
   right: 1,
   mutant: 'sharedinformer/handler-never-synced',
-  setup: [...world(), fault('slow', { handler: 'audit', ms: 60000 })],
+  setup: [...world(), fault('slow', { handler: 'audit', ms: 600000 })],
   run: [
     act('run'),
     until('the informer and one handler have synced', (events, now) => services(now).synced && handler(now, 'enqueue').Synced),

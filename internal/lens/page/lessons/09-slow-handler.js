@@ -23,7 +23,7 @@ export default {
   answers: 4,
   right: 2,
   mutant: 'lessons/handler-called-with-its-lock',
-  setup: [...fresh(), ...have(web), fault('slow', { handler: 'audit', ms: 60000 })],
+  setup: [...fresh(), ...have(web), fault('slow', { handler: 'audit', ms: 600000 })],
   run: [
     ...changes(5),
     enqueued(5),
@@ -42,7 +42,7 @@ export default {
   breakSetup: [...fresh(), ...have(web)],
   goal: caughtUp,
   solution: [
-    fault('slow', { handler: 'audit', ms: 60000 }),
+    fault('slow', { handler: 'audit', ms: 600000 }),
     ...changes(10),
     enqueued(10),
     mend('slow'),

@@ -1,10 +1,9 @@
 import { until } from './engine.js';
-import { apply, at, change, fault, fresh, mend, verdict, web } from './helpers.js';
+import { apply, at, fault, fresh, mend, verdict, web } from './helpers.js';
 
 const late = 1000; // milliseconds, each frame of a watch and each request
 const host = 'new.example.com';
-const wanted = apply([web, { http: true }]);
-const changed = change(web, 1, { http: true, host });
+const wanted = apply([web, { http: true }], [web, { http: true, host }]); // one after the other, but asked for at once
 const creates = (events) => at(events, 'written', { key: web, action: 'POST' });
 const corrections = (events) => at(events, 'written', { key: web, action: 'PATCH', code: 200 });
 const waits = (e) => e.at === 'decided' && e.action.startsWith('waits for the cache');
@@ -21,8 +20,7 @@ export default {
   setup: [...fresh(), fault('delay', { ms: late })],
   run: [
     wanted,
-    changed,
-    until('the Ingress was corrected', (events) => corrections(events).length > 0, 30),
+    until('the Ingress was corrected', (events) => corrections(events).length > 0),
     mend('delay'),
   ],
   decides: waits,
@@ -43,8 +41,7 @@ export default {
   solution: [
     fault('delay', { ms: late }),
     wanted,
-    changed,
-    until('a second create', twice, 30),
+    until('a second create', twice),
     mend('delay'),
   ],
 };

@@ -26,7 +26,7 @@ export const act = (name, body = {}) => ({ act: name, body });
 const patience = globalThis.lessonPatience ?? 60;
 
 /** until waits for a condition on what was observed since the steps began. */
-export const until = (what, holds, seconds = patience) => ({ until: what, holds, seconds });
+export const until = (what, holds) => ({ until: what, holds });
 
 /**
  * release lets go what is parked, but for what keep names. After a pause for another key it is what reached a boundary
@@ -131,7 +131,7 @@ export async function play(lens, recorder, steps, { signal, told = () => {} } = 
       const { contents } = await lens.snapshot();
       recorder.now = { ...recorder.now, contents };
     } else {
-      await when(recorder, () => step.holds(recorder.since(from), recorder.now), step.until, step.seconds, signal);
+      await when(recorder, () => step.holds(recorder.since(from), recorder.now), step.until, patience, signal);
     }
   }
   return from;
