@@ -36,7 +36,8 @@ func TestParts_OneThatThrowsDoesNotFreezeThePage(t *testing.T) {
 	eval[any](b, `lens.act('fault', { name: 'cut', on: false })`)
 	b.isIn("Watching")
 	b.until(`!document.querySelector('[data-test=not-drawn]')`)
-	b.says("delivered-services-audit", "2")
+	// A cut that lasts makes the reflector list anew, which the handlers are told of.
+	b.until(`Number(document.querySelector('[data-test=delivered-services-audit]').innerText) >= 2`)
 }
 
 func TestActs_WhatWasAppliedIsForgottenWithItsWorld(t *testing.T) {
