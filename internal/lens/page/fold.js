@@ -47,7 +47,8 @@ export const start = () => ({
 const changes = {
   snapshot,
   tick,
-  contents: (view, { data }) => ({ ...view, stores: stores(data.contents) }),
+  // What was stored since the answer was given is stored after it.
+  contents: (view, { data }) => ({ ...view, stores: stored(stores(data.contents), { events: view.events.filter((e) => e.seq > data.seq), state: view.state }) }),
   connection: (view, { up, refused = view.refused }) => ({ ...view, connected: up, broken: !up, refused }),
   choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
