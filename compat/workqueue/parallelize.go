@@ -2,10 +2,10 @@ package workqueue
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-
-	"glasswatch/workqueue/parallel"
 )
 
 // Options change how ParallelizeUntil works. They are not client-go's, for other packages cannot read those.
@@ -30,9 +30,45 @@ func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWo
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if pieces <= 0 {
+		return
+	}
+	chunk := min(max(o.chunkSize, 1), pieces) // a chunk of more could overflow
+	workers = min(workers, (pieces-1)/chunk+1)
+
+	var (
+		next     atomic.Int64
+		wg       sync.WaitGroup
+		panicked atomic.Pointer[any]
+	)
 	do := func(piece int) {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		doWorkPiece(piece)
 	}
-	parallel.ParallelizeUntil(ctx, workers, pieces, do, parallel.WithChunkSize(o.chunkSize))
+	worker := func() {
+		defer func() {
+			if r := recover(); r != nil {
+				panicked.CompareAndSwap(nil, &r)
+			}
+		}()
+		for {
+			first := int(next.Add(int64(chunk))) - chunk
+			for piece := first; piece < min(first+chunk, pieces); piece++ {
+				if ctx.Err() != nil || panicked.Load() != nil {
+					return
+				}
+				do(piece)
+			}
+			if first >= pieces {
+				return
+			}
+		}
+	}
+	for range workers {
+		wg.Go(worker)
+	}
+	wg.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(*r)
+	}
 }

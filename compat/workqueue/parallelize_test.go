@@ -2,6 +2,7 @@ package workqueue
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,23 @@ func TestParallelizeUntil_ChunksAreTakenInOnePiece(t *testing.T) {
 		began := time.Now()
 		ParallelizeUntil(t.Context(), 2, 5, func(int) { <-time.After(time.Second) }, opts...)
 		require.Equal(t, 5*time.Second, time.Since(began))
+	})
+}
+
+func TestParallelizeUntil_AChunkLargerThanAllIsAllInOne(t *testing.T) {
+	for _, chunk := range []int{10, 11, math.MaxInt - 1, math.MaxInt} {
+		var done []int
+		doPiece := func(piece int) { done = append(done, piece) }
+		ParallelizeUntil(t.Context(), 4, 10, doPiece, WithChunkSize(chunk))
+		require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, done)
+	}
+}
+
+func TestParallelizeUntil_WorksInParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ParallelizeUntil(t.Context(), 5, 10, func(int) { <-time.After(time.Second) })
+		require.Equal(t, 2*time.Second, time.Since(began))
 	})
 }
 
