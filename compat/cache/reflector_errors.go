@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
@@ -89,7 +88,7 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	case request.kind == streamRequest:
 		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
 		return nil
-	case request.kind == versionRequest && isUnavailable(request.err):
+	case request.kind == versionRequest && (rv.IsExpired(request.err) || rv.IsAhead(request.err)):
 		logger.V(4).Info("The version is not available, a list of the latest follows")
 		return nil
 	case request.kind == listRequest, request.kind == versionRequest:
@@ -99,16 +98,6 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 		return &failure{waits: true}
 	}
 	return &failure{handle: request.err}
-}
-
-// isUnavailable: the server has a resourceVersion no more, or not yet. Older servers say the latter in words only, with
-// a timeout.
-func isUnavailable(err error) bool {
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		return true
-	}
-	status, ok := errors.AsType[*apierrors.StatusError](err)
-	return ok && apierrors.IsTimeout(err) && strings.Contains(status.ErrStatus.String(), "Too large resource version")
 }
 
 // sortStream sorts the error that ended a watch.

@@ -2,7 +2,11 @@
 package rv
 
 import (
+	"errors"
+	"strings"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
@@ -25,4 +29,14 @@ func IsComparable(version string) bool { return Check(version) == nil }
 // Servers and proxies say 410 in two ways: with the reason Expired, and with Gone.
 func IsExpired(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
+// IsAhead reports whether the server does not have the version yet that it was asked for. Servers before 1.18.6 say so
+// in words only, in the message of a timeout or in a cause.
+func IsAhead(err error) bool {
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && apierrors.IsTimeout(err) && strings.Contains(status.ErrStatus.String(), "Too large resource version")
 }
