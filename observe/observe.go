@@ -50,13 +50,13 @@ const (
 )
 
 // Observation is one change of one object, or one key, at one step. What has no key is about all objects: a state, a
-// bookmark, an empty list.
+// bookmark, an empty list. The reflector begins each list with such a one, which has the list's version.
 type Observation[K comparable] struct {
 	Step    Step
 	From    string // the name of the reflector, informer or controller
 	Kind    string // what happens at the step, in words of the layer: see the steps
 	Key     K
-	Version string // of the object, or of the bookmark or empty list; "" if unknown
+	Version string // of the object, or of the bookmark or list; "" if unknown
 
 	// Obj is the object, for a deletion its last version; Old is the version that it takes the place of. Both are for
 	// reading only, and may be nil. Only an informer reports them.

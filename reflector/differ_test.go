@@ -19,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"glasswatch/listwatch"
+	"glasswatch/reflector/backoff"
 )
 
 // TestWhereClientGoDiffers plays the same to client-go's reflector and to this one. Each claim is a row of
@@ -178,10 +179,10 @@ func TestWhereClientGoDiffers_CancellationEndsEveryWait(t *testing.T) {
 func TestWhereClientGoDiffers_BackoffGrowsUntilThereIsQuiet(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	theirs := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2}.DelayWithReset(clock, 2*time.Minute)
-	ours := backoffTimer{Backoff: Backoff{Jitter: -1}.withDefaults()}
+	ours := backoff.NewTimer(Backoff{Jitter: -1})
 	var theirLast, ourLast time.Duration
 	for range 10 {
-		theirLast, ourLast = theirs(), ours.next(clock.Now(), 0)
+		theirLast, ourLast = theirs(), ours.Next(clock.Now(), 0)
 		clock.Step(ourLast)
 	}
 	require.Equal(t, 800*time.Millisecond, theirLast)

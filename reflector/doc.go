@@ -15,25 +15,23 @@
 //	any of these four ── some errors ──▶ BackingOff ── time is up ──▶ a listing state, or Connecting
 //	any state ── context cancelled ──▶ Stopped
 //
-// It is made of six ideas:
+// It is made of five ideas:
 //
 //  1. States. Each [State] owns what it needs, such as an open stream. Its step does one thing and returns the next
-//     state. [Reflector.Run] loops over steps, in one goroutine.
-//  2. Two kinds of lists (list.go), and both end in one Replace, sorted by key if it was streamed. A streaming list is
-//     a watch with sendInitialEvents: its events are gathered until a bookmark says that they are complete, and then
-//     the same stream goes on as the watch. A paged list takes the place of one that fails.
-//  3. One version. The sink has everything up to there. It follows the events of a watch once the sink has them, and
-//     never goes back on a stream. Lists ask for one that is not older, and the next watch begins there.
-//  4. One table (errors.go) says what follows which error in which state. The program executes it.
-//  5. A [Backoff]. Waits grow with each failure, until there is none for a while.
-//  6. Looking on. [Stats], [Options.Observe] and the other functions in [Options] see what passes, and change nothing.
+//     state. [Reflector.Run] loops over steps, in one goroutine. (state.go, reflector.go, stream.go)
+//  2. Two kinds of lists, and both end in one Replace. A streaming list is a watch with sendInitialEvents: its events
+//     are gathered until a bookmark says that they are complete, and then the same stream goes on as the watch. A paged
+//     list takes the place of one that fails. (list.go)
+//  3. One version. The [Sink] has everything up to there. It follows the events of a watch once the sink has them, and
+//     never goes back on a stream. The next list and the next watch ask for it. (watch.go, sink.go)
+//  4. One table says what follows which error in which state. The program executes it. (errors.go, kinds.go)
+//  5. Looking on. [Stats], [Options.Observe] and the other functions in [Options] see what passes, and change nothing.
 //
 // # Versions
 //
 // While no version is known, a streaming list asks for the latest state, a paged list for any that a watch cache has.
 // Later lists ask for one not older than the last version, or for exactly that one if they have a limit: see
-// [Options.PageSize]. If the server does not have it, they ask for the latest state. A paged list reports every object
-// that cannot be read.
+// [Options.PageSize]. If the server does not have it, they ask for the latest state.
 //
 // An event older than where its watch started shows that the server was set back to a backup: [ErrRewound], and a list
 // of the latest state. Streams that say that their versions are in no order are exempt: see [listwatch.FromWatch].
@@ -51,9 +49,6 @@
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
 //
-// [Options.Observe] is called after a state is entered, after events are decoded and before the sink is called, with no
-// lock held. While it blocks, the server's events wait in the connection, and the stream's deadline is put off.
-//
 // # Not guaranteed
 //
 //   - That every version is seen: what changes twice while there is no watch is seen once, or, if deleted, not at all.
@@ -63,5 +58,5 @@
 //   - That a list ends soon. Only the HTTP client's Timeout bounds a paged list. If a server ignores sendInitialEvents
 //     but sends events, the streaming list goes on until the server ends it.
 //
-// Reading order: walkthrough_test.go, state.go, reflector.go, list.go, watch.go, errors.go; then the rest.
+// Reading order: walkthrough_test.go, then the files above in the order of the ideas.
 package reflector

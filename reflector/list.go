@@ -16,85 +16,56 @@ import (
 
 // streamingList is what ListingStreaming needs.
 type streamingList[T listwatch.Object] struct {
-	r     *Reflector[T]
-	asked string // the version that the list is not to be older than, so that a relist never goes back in time
-	// initial is what the stream has brought so far.
-	initial  map[listwatch.Key]T
-	received int // events, bookmarks among them
+	r       *Reflector[T]
+	stream  *stream[T]          // nil before the server has answered
+	asked   string              // the version that the list is not to be older than
+	initial map[listwatch.Key]T // what the stream has brought so far
+	events  int                 // how many came, bookmarks among them
 	// upTo is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
 	upTo string
 }
 
 func (r *Reflector[T]) listingStreaming() *state[T] {
-	l := &streamingList[T]{r: r, initial: map[listwatch.Key]T{}}
-	return &state[T]{name: ListingStreaming, step: l.step}
+	return &state[T]{name: ListingStreaming, step: r.openList}
 }
 
-// step opens the stream, then takes one event.
-func (l *streamingList[T]) step(ctx context.Context) *state[T] {
-	r := l.r
-	if r.at.stream == nil {
-		l.asked = r.version
-		if r.askLatest {
-			l.asked = ""
-		}
-		opts := metav1.ListOptions{
-			SendInitialEvents:    new(true),
-			ResourceVersion:      l.asked,
-			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-		}
-		s, err := r.openStream(ctx, opts, r.opts.SilenceTimeout)
-		if err != nil {
-			return l.failed(ctx, err)
-		}
-		r.at.stream = s
+// openList asks for a streaming list, not older than what the sink has: a relist never goes back in time.
+func (r *Reflector[T]) openList(ctx context.Context) *state[T] {
+	l := &streamingList[T]{r: r, asked: r.version, initial: map[listwatch.Key]T{}}
+	if r.askLatest {
+		l.asked = ""
 	}
-	events, err := r.nextEvents(r.at.stream)
+	s, err := r.openStream(ctx, metav1.ListOptions{
+		SendInitialEvents:    new(true),
+		ResourceVersion:      l.asked,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	}, r.opts.SilenceTimeout)
 	if err != nil {
 		return l.failed(ctx, err)
 	}
-	l.received += len(events)
+	l.stream = s
+	return &state[T]{name: ListingStreaming, step: l.step, stream: s}
+}
+
+// step takes one event.
+func (l *streamingList[T]) step(ctx context.Context) *state[T] {
+	events, err := l.r.nextEvents(l.stream)
+	if err != nil {
+		return l.failed(ctx, err)
+	}
+	l.events += len(events)
 	for _, ev := range events { // there is room for one only
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
 			return l.end(ctx, ev.ResourceVersion)
 		case ev.Type == listwatch.Bookmark:
-			return r.at // with the same deadline: the one that ends the list may never come
+			return l.r.at // with the same deadline: the one that ends the list may never come
 		case isChange(ev.Type):
 			l.apply(ev)
 		}
 	}
-	r.at.stream.setDeadline(r.opts.SilenceTimeout)
-	return r.at
-}
-
-// failed decides what follows a streaming list that did not come to its end.
-func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
-	kind := kindOf(err)
-	switch kind {
-	case kindEnded:
-		err = ErrEndedEarly
-	case kindUnanswered, kindOverdue:
-		err = ErrSilent
-	case kindUnsupported:
-		logUnsupported(ctx, l.r.opts.Name, err)
-	}
-	return l.r.follow(ctx, kind, l.asked, err)
-}
-
-// end gives the sink the list. The stream goes on as a watch.
-func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
-	if version == "" {
-		return l.failed(ctx, ErrEndedEarly)
-	}
-	r, s, list := l.r, l.r.at.stream, l.list(version)
-	s.setDeadline(2*r.opts.MinWatchTimeout + watchGrace)
-	l.initial = nil // list has it
-	logInitialEvents(ctx, r.opts.Name, l.received, time.Since(s.opened))
-	r.update(func() { r.stats.StreamingLists++ })
-	r.replace(ctx, list, time.Since(s.opened))
-	neverShort := time.Time{} // It has brought a list.
-	return r.watching(s, neverShort)
+	l.stream.setDeadline(l.r.opts.SilenceTimeout)
+	return l.r.at
 }
 
 // apply takes over an event of an object: an initial one, or a change that happens meanwhile.
@@ -109,6 +80,21 @@ func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
 	}
 }
 
+// end gives the sink the list. The stream goes on as a watch.
+func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
+	if version == "" {
+		return l.failed(ctx, ErrEndedEarly)
+	}
+	r, took := l.r, time.Since(l.stream.opened)
+	l.stream.setDeadline(r.opts.watchDeadline())
+	r.log(ctx, 4, "Initial events are complete", "totalItems", l.events, "duration", took)
+	r.update(func() { r.stats.StreamingLists++ })
+	list := l.list(version)
+	l.initial = nil // list has it
+	r.replace(ctx, list, took)
+	return r.watching(l.stream, time.Time{}) // It has brought a list, so it is not very short.
+}
+
 // list returns what was gathered, sorted by namespace and name.
 func (l *streamingList[T]) list(version string) *listwatch.List[T] {
 	if rv.IsOlder(version, l.upTo) {
@@ -116,6 +102,20 @@ func (l *streamingList[T]) list(version string) *listwatch.List[T] {
 	}
 	items := slices.SortedFunc(maps.Values(l.initial), keys.CompareObjects[T])
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}
+}
+
+// failed decides what follows a streaming list that did not come to its end.
+func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
+	kind := kindOf(err)
+	switch kind {
+	case kindEnded:
+		err = ErrEndedEarly
+	case kindUnanswered, kindOverdue:
+		err = ErrSilent
+	case kindUnsupported:
+		l.r.log(ctx, 4, "No streaming list, a paged one follows", "err", err)
+	}
+	return l.r.follow(ctx, kind, l.asked, err)
 }
 
 func (r *Reflector[T]) listingPaged() *state[T] {
@@ -130,13 +130,12 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	if r.askLatest {
 		asked = ""
 	}
-	var pageSize int64
-	if r.paginates || isAny(asked) {
+	pageSize := r.opts.PageSize
+	if pageSize == 0 && (r.paginates || isAny(asked)) {
 		pageSize = defaultPageSize
 	}
 	pages := pager[T]{ListerWatcher: r.lw}
-	opts := metav1.ListOptions{ResourceVersion: asked}
-	list, err := listwatch.ListAll(ctx, &pages, opts, cmp.Or(r.opts.PageSize, pageSize))
+	list, err := listwatch.ListAll(ctx, &pages, metav1.ListOptions{ResourceVersion: asked}, pageSize)
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}

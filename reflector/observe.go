@@ -40,20 +40,19 @@ func (r *Reflector[T]) observeEvents(step observe.Step, events []listwatch.Event
 	r.observe(seen...)
 }
 
-// observeList shows the observer, if there is one, that the sink is given a list next.
+// observeList shows the observer, if there is one, that the sink is given a list next: its version, then its objects.
 func (r *Reflector[T]) observeList(list *listwatch.List[T], keep []listwatch.Key) {
 	if r.opts.Observe == nil {
 		return
 	}
-	var seen []observation
+	seen := []observation{{Step: observe.Handed, Kind: "Replace", Version: list.ResourceVersion}}
 	for _, key := range keep {
 		seen = append(seen, observation{Step: observe.Handed, Kind: "Replace", Key: key})
 	}
 	for _, obj := range list.Items {
-		seen = append(seen, observation{Step: observe.Handed, Kind: "Replace", Key: listwatch.KeyOf(obj)})
-	}
-	if len(seen) == 0 {
-		seen = append(seen, observation{Step: observe.Handed, Kind: "Replace", Version: list.ResourceVersion})
+		seen = append(seen, observation{
+			Step: observe.Handed, Kind: "Replace", Key: listwatch.KeyOf(obj), Version: obj.GetResourceVersion(),
+		})
 	}
 	r.observe(seen...)
 }

@@ -58,7 +58,7 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		require.Equal(t, []string{
 			"state ListingStreaming",
 			"decoded ADDED a@1", "decoded ADDED b@2", "decoded BOOKMARK@2",
-			"handed Replace a Replace b",
+			"handed Replace@2 Replace a@1 Replace b@2",
 			"state Watching",
 		}, seen())
 		h.gate.Lock()
@@ -78,7 +78,7 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		require.Equal(t, []string{
 			"handed DeleteKey a",
 			"state BackingOff", "state ListingStreaming", "state ListingPaged",
-			"handed Replace b",
+			"handed Replace@7 Replace b@5",
 			"state Connecting", "state Watching",
 		}, seen())
 	})
@@ -95,7 +95,7 @@ func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 		h.sink.mu.Lock()
 		defer h.sink.mu.Unlock()
 		for _, o := range seen {
-			if o.Version != "" && h.sink.view[o.Key] == o.Version {
+			if o.Key != (listwatch.Key{}) && h.sink.view[o.Key] == o.Version {
 				ahead++
 			}
 		}

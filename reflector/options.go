@@ -7,18 +7,20 @@ import (
 
 	"glasswatch/listwatch"
 	"glasswatch/observe"
+	"glasswatch/reflector/backoff"
 )
 
 const (
 	// DefaultSilenceTimeout is the default of Options.SilenceTimeout.
 	DefaultSilenceTimeout = 30 * time.Second
-	// DefaultBackoffReset is the default of Backoff.ResetAfter.
-	DefaultBackoffReset = 2 * time.Minute
 
 	defaultPageSize = 500
 	// watchGrace is how long the server may exceed the longest timeout of a watch before this side ends the watch.
 	watchGrace = 30 * time.Second
 )
+
+// Backoff is an exponential backoff with jitter. The zero value is client-go's: 0.8 seconds to a minute.
+type Backoff = backoff.Exponential
 
 // Options of a Reflector. The zero value is useful.
 type Options struct {
@@ -80,6 +82,8 @@ func (o Options) withDefaults(goType string) Options {
 	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
 	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
-	o.Backoff = o.Backoff.withDefaults()
 	return o
 }
+
+// watchDeadline is when this side ends a watch.
+func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + watchGrace }

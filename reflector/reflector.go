@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
 	"glasswatch/observe"
+	"glasswatch/reflector/backoff"
 )
 
 // Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be
@@ -20,7 +20,7 @@ type Reflector[T listwatch.Object] struct {
 	sink    Sink[T]
 	batches BatchSink[T] // sink, if it takes batches; else nil
 	opts    Options
-	running atomic.Bool
+	running sync.Mutex // held by Run
 
 	// mu protects at, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ type Reflector[T listwatch.Object] struct {
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
-	backoff   backoffTimer
+	backoff   backoff.Timer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -48,35 +48,34 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts O
 	opts = opts.withDefaults(fmt.Sprintf("%T", zero))
 	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom, at: &state[T]{name: Idle}}
 	r.batches, _ = sink.(BatchSink[T])
-	r.backoff.Backoff = opts.Backoff
+	r.backoff = backoff.NewTimer(opts.Backoff)
 	return r
 }
 
 // Run keeps the sink equal to the server until ctx is cancelled. It starts no goroutine. It may be run again, and then
 // starts with a list, but not twice at once: that panics.
 func (r *Reflector[T]) Run(ctx context.Context) {
-	if !r.running.CompareAndSwap(false, true) {
+	if !r.running.TryLock() {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
-	defer func() {
-		r.at.stream.close() // after a panic
+	defer r.running.Unlock()
+	defer func() { // after a panic
+		r.at.stream.close()
 		r.update(func() { r.at = stopped[T]() })
-		r.running.Store(false)
 	}()
 
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", r.opts.Type))
+	r.log(ctx, 3, "Starting reflector")
 	first := r.listing()
 	if r.at.name == Idle {
 		first = r.resuming()
 	}
 	r.enter(ctx, first)
-	for r.at.name != Stopped {
-		if ctx.Err() != nil {
-			r.enter(ctx, stopped[T]())
-			return
-		}
+	for ctx.Err() == nil {
 		r.enter(ctx, r.at.step(ctx))
 	}
+	r.enter(ctx, stopped[T]())
+	r.log(ctx, 3, "Stopping reflector")
 }
 
 // enter makes next visible, closes the stream that only the state before owned, and tells of a change.
@@ -94,10 +93,12 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.stream != next.stream {
 		last.stream.close()
 	}
-	if last.name == next.name { // another list, or another request for a watch
+	if last.name == next.name { // the same with an answer, or another request for a watch
 		return
 	}
-	logTransition(ctx, r.opts.Name, last.name, next.name)
+	if isListing(next.name) && !isListing(last.name) {
+		r.log(ctx, 3, "Listing and watching")
+	}
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
 	}
@@ -105,6 +106,8 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 		r.observe(observation{Step: observe.Entered, Kind: next.name.String()})
 	}
 }
+
+func isListing(s State) bool { return s == ListingStreaming || s == ListingPaged }
 
 // listing is the state that a list starts in.
 func (r *Reflector[T]) listing() *state[T] {
@@ -129,6 +132,9 @@ func isAny(version string) bool { return version == "" || version == "0" }
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
 func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }
 
+// Stats returns the counters of this moment.
+func (r *Reflector[T]) Stats() Stats { return read(&r.mu, &r.stats) }
+
 // State is what the reflector is doing.
 func (r *Reflector[T]) State() State { return read(&r.mu, &r.at).name }
 
@@ -147,4 +153,30 @@ func (r *Reflector[T]) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
+}
+
+// log logs what is no error, with client-go's keys and levels, so that one reads the logs of both alike. The logger is
+// that in Run's context.
+func (r *Reflector[T]) log(ctx context.Context, level int, message string, more ...any) {
+	logger := klog.FromContext(ctx).V(level)
+	logger.Info(message, append([]any{"reflector", r.opts.Name}, more...)...)
+}
+
+// Stats counts what a reflector has done since New.
+type Stats struct {
+	StreamingLists uint64 // streaming lists that were complete
+	PagedLists     uint64 // paged lists that were complete
+	ListedObjects  uint64 // objects in those lists, unreadable ones included
+	Watches        uint64 // watches that the server answered, without streaming lists
+	EndedWatches   uint64 // watches that have ended, the second halves of streaming lists among them
+	ShortWatches   uint64 // those of less than a second without anything worth having
+	Events         uint64 // objects passed on from a watch
+	Bookmarks      uint64 // bookmarks passed on
+	OldVersions    uint64 // events and bookmarks older than what was there, and bookmarks without a version
+	ObjectErrors   uint64 // events and list items that could not be read
+	SinkErrors     uint64 // errors of the sink
+	Failures       uint64 // errors of lists and watches
+
+	ListTime  time.Duration // what the complete lists took, all together
+	WatchTime time.Duration // what the ended watches took, all together
 }

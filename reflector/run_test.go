@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/url"
 	"syscall"
@@ -46,50 +45,6 @@ func TestBackoff_GrowsLikeClientGos(t *testing.T) {
 		}
 		require.Equal(t, Watching, h.r.State())
 	})
-}
-
-func TestBackoff_JitterAddsUpToTheSameAgain(t *testing.T) {
-	var sum time.Duration
-	for range 1000 {
-		b := backoffTimer{Backoff: Backoff{}.withDefaults()}
-		for _, base := range []time.Duration{800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
-			base *= time.Millisecond
-			got := b.next(time.Now(), 0)
-			require.GreaterOrEqual(t, got, base)
-			require.LessOrEqual(t, got, 2*base)
-			sum += got - base
-		}
-	}
-	require.InDelta(t, 0.5, sum.Seconds()/1000/110.4, 0.05)
-}
-
-func TestBackoff_AbsurdFiguresDoNotOverflow(t *testing.T) {
-	for _, b := range []Backoff{
-		{Factor: 1e300, Jitter: -1},
-		{Factor: math.Inf(1), Jitter: -1},
-		{Factor: math.NaN(), Jitter: -1},
-		{Factor: 1e300, Max: math.MaxInt64, Jitter: -1},
-		{Base: math.MaxInt64, Max: math.MaxInt64, Jitter: 1e300},
-	} {
-		timer, now := backoffTimer{Backoff: b.withDefaults()}, time.Now()
-		for i := range 3 {
-			got := timer.next(now, 0)
-			require.GreaterOrEqual(t, got, min(timer.Base, timer.Max), "%+v", b)
-			if i > 0 && b.Jitter < 0 {
-				require.Equal(t, timer.Max, got, "%+v", b)
-			}
-		}
-	}
-}
-
-func TestBackoff_StartsAgainAfterTwoQuietMinutes(t *testing.T) {
-	now := time.Now()
-	b := backoffTimer{Backoff: Backoff{Jitter: -1}.withDefaults()}
-	require.Equal(t, 800*time.Millisecond, b.next(now, 0))
-	now = now.Add(800*time.Millisecond + 2*time.Minute)
-	require.Equal(t, 1600*time.Millisecond, b.next(now, 0))
-	now = now.Add(1600*time.Millisecond + 2*time.Minute + 1)
-	require.Equal(t, 800*time.Millisecond, b.next(now, 0))
 }
 
 func TestBackoff_RetryAfterWinsWhenLonger(t *testing.T) {
@@ -242,7 +197,6 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 func TestOptions_NegativeTimesAreNoHotLoop(t *testing.T) {
 	opts := Options{
 		SilenceTimeout: -1, StreamingRetry: -1, MinWatchTimeout: -1,
-		Backoff: Backoff{Base: -1, Max: -1, ResetAfter: -1},
 	}.withDefaults("r")
 	require.Equal(t, Options{}.withDefaults("r"), opts)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // Sink is what the reflector keeps equal to the server: a queue or a store. All calls come from the goroutine that runs
@@ -61,6 +62,7 @@ var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update"
 
 // put gives the sink changes: one, if it takes no batches. An object that it took over is not read after that.
 func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
+	r.observeEvents(observe.Handed, events)
 	var errs []error
 	switch obj := events[0].Object; {
 	case r.batches != nil:
@@ -101,6 +103,16 @@ func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], too
 	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
 	r.askLatest = false
 	r.update(func() { r.version = version })
+	r.log(ctx, 2, "Caches populated")
+}
+
+// tell shows the observer, if there is one, which method of the sink is called next, and calls it.
+func (r *Reflector[T]) tell(ctx context.Context, seen observation, method func() error) {
+	if r.opts.Observe != nil {
+		seen.Step = observe.Handed
+		r.observe(seen)
+	}
+	r.checkSink(ctx, seen.Kind, seen.Key, method())
 }
 
 // checkSink reports what the sink returned, if that is an error.

@@ -10,15 +10,13 @@ import (
 
 	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
-	"glasswatch/observe"
 )
 
 func (r *Reflector[T]) connecting() *state[T] { return &state[T]{name: Connecting, step: r.connect} }
 
 // connect asks for a watch.
 func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
-	opts := metav1.ListOptions{ResourceVersion: r.version}
-	s, err := r.openStream(ctx, opts, 2*r.opts.MinWatchTimeout+watchGrace)
+	s, err := r.openStream(ctx, metav1.ListOptions{ResourceVersion: r.version}, r.opts.watchDeadline())
 	if err != nil {
 		return r.follow(ctx, kindOf(err), r.version, err)
 	}
@@ -46,7 +44,7 @@ type liveWatch[T listwatch.Object] struct {
 	// shortUntil: a watch that ends before is very short. It is zero once it brought something worth having.
 	shortUntil time.Time
 	began      time.Time
-	received   int // events, bookmarks among them
+	events     int // how many came, bookmarks among them
 	passed     int // objects
 }
 
@@ -63,15 +61,14 @@ func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
 
 // step gives the sink the events that are there.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
-	r := w.r
-	events, err := r.nextEvents(w.stream)
+	events, err := w.r.nextEvents(w.stream)
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
 		return w.unreadable(ctx, bad)
 	}
 	if err != nil {
 		return w.failed(ctx, err)
 	}
-	w.received += len(events)
+	w.events += len(events)
 	done := 0 // so many of the events
 	for i := range events {
 		ev := &events[i]
@@ -92,10 +89,10 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	}
 	w.handOver(ctx, events[done:])
 	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(w.stream.room) && n < maxBatch && r.batches != nil {
+	if n := len(events); n == len(w.stream.room) && n < maxBatch && w.r.batches != nil {
 		w.stream.room = make([]listwatch.Event[T], 2*n)
 	}
-	return r.at
+	return w.r.at
 }
 
 // maxBatch bounds a batch. A sink that takes none gets single events, so it does not hold up the version for long.
@@ -124,31 +121,12 @@ func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) {
 	}
 }
 
-// bookmark tells the sink of a bookmark, unless the sink is past it.
-func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
-	r := w.r
-	if version == "" || w.isOlder(version, w.at) {
-		r.update(func() { r.stats.OldVersions++ })
-		return
-	}
-	w.advance(listwatch.Bookmark, version)
-	if r.opts.Observe != nil {
-		r.observe(observation{Step: observe.Handed, Kind: "Bookmark", Version: version})
-	}
-	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.update(func() {
-		r.stats.Bookmarks++
-		r.version = w.at
-	})
-}
-
 // handOver gives the sink changes, if there are any, and then takes the version over.
 func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]) {
 	if len(events) == 0 {
 		return
 	}
 	r := w.r
-	r.observeEvents(observe.Handed, events)
 	r.put(ctx, events)
 	w.passed += len(events)
 	r.update(func() {
@@ -157,25 +135,20 @@ func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]
 	})
 }
 
-// failed decides what follows an error that ended the watch.
-func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
-	kind, short := kindOf(err), w.isVeryShort()
-	if !short {
-		w.r.outages = 0
+// bookmark tells the sink of a bookmark, unless the sink is past it.
+func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
+	r := w.r
+	if version == "" || w.isOlder(version, w.at) {
+		r.update(func() { r.stats.OldVersions++ })
+		return
 	}
-	if short && (kind == kindEnded || kind == kindBroken) {
-		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
-		kind = kindShort
-		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
-	}
-	if kind == kindEnded || kind == kindOverdue {
-		logEnd(ctx, w.r.opts.Name, w.received)
-	}
-	return w.r.follow(ctx, kind, w.from, err)
+	w.advance(listwatch.Bookmark, version)
+	r.tell(ctx, observation{Kind: "Bookmark", Version: version}, func() error { return r.sink.Bookmark(version) })
+	r.update(func() {
+		r.stats.Bookmarks++
+		r.version = w.at
+	})
 }
-
-// isVeryShort: the watch brought nothing in less than a second; asking again at once might go on for ever.
-func (w *liveWatch[T]) isVeryShort() bool { return time.Now().Before(w.shortUntil) }
 
 // unreadable decides what follows an event that cannot be read. It does not advance the version; the next good event
 // does. A deletion with a key reaches the sink as DeleteKey, so its version is taken over.
@@ -192,15 +165,33 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 	}
 	next := r.follow(ctx, kind, w.from, bad)
 	if named && deleted {
-		if r.opts.Observe != nil {
-			r.observe(observation{Step: observe.Handed, Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true})
-		}
-		r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
+		seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
+		r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
 		w.advance(bad.Type, bad.ResourceVersion)
 		r.update(func() { r.version = w.at })
 	}
 	return next
 }
+
+// failed decides what follows an error that ended the watch.
+func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
+	kind, short := kindOf(err), w.isVeryShort()
+	if !short {
+		w.r.outages = 0
+	}
+	if short && (kind == kindEnded || kind == kindBroken) {
+		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
+		kind = kindShort
+		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
+	}
+	if kind == kindEnded || kind == kindOverdue {
+		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
+	}
+	return w.r.follow(ctx, kind, w.from, err)
+}
+
+// isVeryShort: the watch brought nothing in less than a second; asking again at once might go on for ever.
+func (w *liveWatch[T]) isVeryShort() bool { return time.Now().Before(w.shortUntil) }
 
 // count adds the watch to Stats once it has ended.
 func (w *liveWatch[T]) count() {

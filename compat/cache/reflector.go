@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"glasswatch/reflector"
+	"glasswatch/reflector/backoff"
 )
 
 // StoreReflector keeps a ReflectorStore equal to the lists of a ListerWatcher. NewReflector and its variants return it,
@@ -141,7 +142,7 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 	}
 	reportReflectorMetrics(r.options.Name, &opts, r)
 	if r.options.Backoff != nil {
-		opts.Delay = r.options.Backoff.DelayWithReset(r.options.Clock, reflector.DefaultBackoffReset)
+		opts.Delay = r.options.Backoff.DelayWithReset(r.options.Clock, backoff.DefaultReset)
 	}
 	return reflector.New(r.bridge, sink, opts)
 }

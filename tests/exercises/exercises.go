@@ -26,7 +26,7 @@ var All = []Exercise{
 	{"04-take-a-snapshot", "indexer/table.go", "writable"},
 	{"05-swap-a-buffer", "sharedinformer/listener.go", "next"},
 	{"06-done-and-dirty", "workqueue/queue.go", "Done"},
-	{"07-next-backoff", "reflector/backoff.go", "next"},
+	{"07-next-backoff", "reflector/backoff/backoff.go", "Next"},
 	{"08-reconcile", "controller/ingress/reconcile.go", "reconcile"},
 }
 

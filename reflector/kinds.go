@@ -1,0 +1,128 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/klog/v2"
+
+	"glasswatch/internal/rv"
+	"glasswatch/listwatch"
+)
+
+var (
+	// ErrSilent is a streaming list without an event of an object for [Options.SilenceTimeout]. A paged list follows.
+	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
+	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
+	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
+	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
+	// or only unreadable, old, versionless or initial ones. A list follows.
+	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
+	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
+	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
+	ErrRewound = errors.New("server was set back to an older resourceVersion")
+
+	// Set by this side. In a streaming list both become ErrSilent.
+	errUnanswered = errors.New("no answer until the deadline of the stream")
+	errOverdue    = errors.New("deadline of the stream")
+)
+
+// errorKind is what an error tells of the server, or of the list or watch: a row of the table in errors.go.
+type errorKind string
+
+const (
+	kindObject       errorKind = "Object"       // an object could not be read
+	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it was not asked for again yet
+	kindLostDeletion errorKind = "LostDeletion" // the same, if it was, and if it may be a deletion
+	kindSink         errorKind = "Sink"         // a SinkError: it changes no state, and has no row
+	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
+	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
+	kindShort        errorKind = "Short"        // ErrVeryShortWatch
+	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
+	kindOverdue      errorKind = "Overdue"      // errOverdue
+	kindBusy         errorKind = "Busy"         // 429, or connection refused: the server cannot take the request now
+	kindOutage       errorKind = "Outage"       // the server, or its HTTP/2 stream, is about to go away
+	kindInternal     errorKind = "Internal"     // a 500: it may well be about the request
+	kindExpired      errorKind = "Expired"      // the server no longer has this resourceVersion or continue token
+	kindAhead        errorKind = "Ahead"        // the server does not have this resourceVersion yet: "too large"
+	kindUnsupported  errorKind = "Unsupported"  // the server does not know streaming lists, or has them switched off
+	kindOther        errorKind = "Other"        // something is wrong with the request or the server
+)
+
+// kindOf finds the kind of an error; the first match counts. Unnamed and LostDeletion are Object here: only a watch can
+// tell them apart.
+func kindOf(err error) errorKind {
+	status, answered := errors.AsType[*apierrors.StatusError](err)
+	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	_, refused := errors.AsType[*SinkError](err)
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case refused:
+		return kindSink
+	case unreadable: // whatever the cause: it says nothing of the connection
+		return kindObject
+	case err == io.EOF, // What wraps it is Broken. For LogError, the names that a streaming list gives to it are, too:
+		errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
+		return kindEnded
+	case err == errUnanswered:
+		return kindUnanswered
+	case err == errOverdue:
+		return kindOverdue
+	case errors.Is(err, ErrVeryShortWatch):
+		return kindShort
+	case rv.IsExpired(err):
+		return kindExpired
+	case errors.Is(err, ErrRewound), rv.IsAhead(err):
+		return kindAhead
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
+		return kindUnsupported
+	case apierrors.IsTooManyRequests(err), utilnet.IsConnectionRefused(err):
+		return kindBusy
+	case answered && status.ErrStatus.Code > 500, apierrors.IsServerTimeout(err), isHTTP2Reset(err):
+		return kindOutage
+	case apierrors.IsInternalError(err):
+		return kindInternal
+	case answered:
+		return kindOther
+	case network, utilnet.IsProbableEOF(err), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return kindBroken
+	default:
+		return kindOther
+	}
+}
+
+// isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
+// with errors of their own, and client-go's decoder puts their text into a 500, so it goes by the text.
+func isHTTP2Reset(err error) bool {
+	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
+}
+
+// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(1) to V(4) if it heals by
+// itself. A request without an answer, and a 5xx, may not: an address, a certificate or a proxy may be wrong.
+func LogError(ctx context.Context, name string, err error) {
+	logger := klog.FromContext(ctx).WithValues("reflector", name)
+	kind := kindOf(err)
+	_, unanswered := errors.AsType[*url.Error](err)
+	_, answered := errors.AsType[*apierrors.StatusError](err)
+	if unanswered || (answered && kind == kindOutage) || errors.Is(err, ErrRewound) {
+		kind = kindOther
+	}
+	switch kind {
+	case kindExpired:
+		logger.V(4).Info("List or watch closed", "err", err)
+	case kindBroken:
+		logger.V(1).Info("List or watch broke off, another follows", "err", err)
+	case kindEnded, kindAhead, kindBusy, kindOutage:
+		logger.V(2).Info("List or watch ended, another follows", "err", err)
+	case kindShort:
+		logger.Info("Watch ended at once, a list follows", "err", err)
+	default:
+		logger.Error(err, "Failed to list, to watch or to take over an object")
+	}
+}
