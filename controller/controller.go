@@ -29,7 +29,7 @@ type Controller[K comparable] struct {
 	queue      *workqueue.RateLimitingQueue[K]
 	ran        atomic.Bool
 	leftUndone atomic.Int64 // keys that were taken after the drain timeout, and not reconciled
-	cutShort   atomic.Int64 // reconciles that failed after the drain timeout, for whatever reason
+	cutShort   atomic.Int64 // reconciles that failed after the drain timeout, but not with Terminal
 }
 
 // New returns a controller that calls r once [Controller.Run] is called. r must not be nil.
@@ -57,7 +57,7 @@ func (c *Controller[K]) EnqueueWithPriority(key K, priority int) {
 	c.queue.AddWithPriority(key, priority)
 }
 
-// EnqueueAfter is Enqueue after d. Of two calls for the same key the sooner counts. Enqueue does not cancel it.
+// EnqueueAfter is Enqueue after d. Of two calls for the same key the sooner counts. Enqueue does not cancel one that is pending.
 func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
 	c.observeAdd(observe.Queued, key, d)
 	c.queue.AddAfter(key, d)
@@ -67,7 +67,7 @@ func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
 func (c *Controller[K]) Len() int { return c.queue.Len() }
 
 // Contents copies out the keys that are queued, those that are being reconciled, which are true if they were queued again
-// meanwhile, and when those that wait are due. The queue waits while it copies.
+// meanwhile, and when the delayed ones are due. It holds the queue's lock while it copies.
 func (c *Controller[K]) Contents() (queued []K, processing map[K]bool, delayed map[K]time.Time) {
 	return c.queue.Contents()
 }
@@ -86,8 +86,8 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 		return ErrAlreadyRun
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.opts.Name)
-	// The reconciles have a context of their own. It outlives ctx until the drain timeout. If that is below 0, it ends
-	// with ctx.
+	// The reconciles have a context of their own, which outlives ctx until the drain timeout. If DrainTimeout is below 0,
+	// their context ends with ctx.
 	base := klog.NewContext(ctx, logger)
 	if c.opts.DrainTimeout > 0 {
 		base = context.WithoutCancel(base)

@@ -10,7 +10,7 @@ import (
 
 // Result is what a reconcile that did not fail asks for.
 type Result struct {
-	// RequeueAfter is the time after which the key is to be reconciled again even if nothing changes. 0 or less: not.
+	// RequeueAfter is the time after which the key is to be reconciled again even if nothing changes, or sooner if a retry is pending. 0 or less: not.
 	RequeueAfter time.Duration
 }
 

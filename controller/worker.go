@@ -17,16 +17,16 @@ var errExited = errors.New("reconcile ended its goroutine")
 // work reconciles one key after the other until the queue is shut down and empty. If a reconcile ends the goroutine,
 // another worker takes its place; without one a drain could wait forever.
 func (c *Controller[K]) work(ctx context.Context, workers *sync.WaitGroup) {
-	queueIsEmpty := false
+	returned := false
 	defer func() {
-		if !queueIsEmpty { // A reconcile called runtime.Goexit.
+		if !returned { // A reconcile called runtime.Goexit.
 			workers.Go(func() { c.work(ctx, workers) })
 		}
 	}()
 	for more := true; more; {
 		more = c.next(ctx)
 	}
-	queueIsEmpty = true
+	returned = true
 }
 
 // next takes one key and reconciles it. It returns false if no more keys will come.

@@ -56,7 +56,7 @@ type Delta[K comparable, T any] struct {
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
 	// Items is the list in the server's order, then the keys of Replace's keep. An object whose transform failed is a
-	// Keep item at its place. Of a key that comes twice the later object counts, with or without Keep items beside it.
+	// Keep item at its place. If a key comes twice, the later object counts; Keep items of that key change nothing.
 	Items []Item[K, T]
 }
 

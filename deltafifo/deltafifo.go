@@ -154,7 +154,7 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 }
 
 // tombstoneLocked makes a tombstone: a deletion that nobody saw. Its object is that of the key's last queued delta, or,
-// if nothing is queued, the known one. If that has none, the tombstone is Missing. present: the key is queued or known.
+// if nothing is queued, the known one. If neither has an object, the tombstone is Missing. present: the key is queued or known.
 func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], present bool) {
 	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {
@@ -274,7 +274,7 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *entry[K, T]) {
 	if f.oldest != nil {
 		return
 	}
-	if shrink.IsDue(len(f.free), f.peak) {
+	if shrink.IsDue(len(f.free), f.peak) { // the queue is empty, so free holds every entry
 		f.items = map[K]*entry[K, T]{}
 		f.free = nil
 	}

@@ -38,7 +38,8 @@
 //	           All others wait while process runs.
 //
 // Memory: steady work allocates nothing. Both queues release what a burst has left, once they need less than a quarter
-// of it. A DeltaFIFO checks that whenever it gets empty.
+// of it. A DeltaFIFO checks that whenever it gets empty. An InOrder checks it at each change of its two arrays, by a
+// high-water mark that decays slowly.
 //
 // Backpressure: only InOrder has it. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its
 // process function returns. A producer waits longer if the next pop begins before it wakes up, and again leaves so many.

@@ -34,6 +34,7 @@ type InOrder[K comparable, T any] struct {
 	// a pop begins, and holds for that pop. While no pop is in progress, nothing bounds the queue.
 	backpressure bool
 	seen         map[K]struct{} // finds repeated keys in a batch, else empty
+	highWater    int            // the longest head of late; decays slowly
 }
 
 // NewInOrder returns an empty queue. It panics without a KeyFunc.
@@ -206,13 +207,15 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	return process(batch, isInInitialList)
 }
 
-// swapLocked makes tail the next head. The used-up array becomes tail. What a burst has left is released.
+// swapLocked makes tail the next head. The used-up array becomes tail, unless it is what a burst has left. The high-water
+// mark decays slowly, since a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) swapLocked() {
 	used := q.taken
 	q.taken = q.tail
 	q.head = q.tail
 	q.tail = used[:0]
-	if shrink.IsDue(cap(used), len(used)) {
+	q.highWater = max(len(used), q.highWater*31/32)
+	if shrink.IsDue(cap(used), q.highWater) {
 		q.tail = nil
 		q.seen = map[K]struct{}{}
 	}

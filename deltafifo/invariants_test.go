@@ -30,8 +30,8 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	if f.oldest != nil && f.newest != last {
 		errs = append(errs, errors.New("newest is not the end of the queue"))
 	}
-	if queued != len(f.items) {
-		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map", queued, len(f.items)))
+	if queued != len(f.items) || queued > f.peak {
+		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map, peak %d", queued, len(f.items), f.peak))
 	}
 	return errors.Join(append(errs, f.initial.check())...)
 }

@@ -88,7 +88,7 @@ func (c *content[K, T]) index(name string) (*index[T], error) {
 }
 
 // freeze returns a content for readers of tables. Writes to c do not change it once lockReadersOut has begun another epoch.
-// It has no slots and no sets of its own: filed has the store's, of which only the values are to be read.
+// It has no slots and no sets of its own: its filed tables share the store's sets, of which it may only read the values.
 func (c *content[K, T]) freeze() content[K, T] {
 	frozen := content[K, T]{keys: c.keys.freeze(), objs: c.objs.freeze(), rv: c.rv}
 	for _, ix := range c.indices {

@@ -93,7 +93,7 @@ func (ix *index[T]) remove(slot uint32, epoch uint64) {
 	ix.filed.pop(epoch)
 }
 
-// refile moves a slot from the sets that it is in to other sets, and drops those that are empty then.
+// refile moves a slot from the sets that it is in to other sets. Empty sets go last, for a set may be among old and new.
 func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
 	old := ix.filed.at(slot)
 	for _, s := range old {

@@ -8,8 +8,8 @@ import (
 )
 
 // IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must depend on
-// obj alone, and must not keep dst. It runs inside a write: a read of the store shows it as it was before the write, and a write
-// to the store blocks for ever. Index calls it beside a write. An error or panic costs this object its place in this index, until
+// obj alone, and must not keep dst. It runs inside a write: a read of the store shows the store as it was before, and a write
+// to the store blocks for ever. The method Index calls it outside of any write. An error or panic costs this object its place in this index, until
 // its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
@@ -37,7 +37,7 @@ type Store[K comparable, T any] struct {
 	values  [][]string   // of each object of a transaction in each index; the memory stays for later writes
 	failed  []failure[K] // of index functions in this write
 
-	mu      sync.RWMutex // guards content. A writer holds both locks to change it, and needs one to read it
+	mu      sync.RWMutex // guards content. To change it takes writing and mu, to read it either of them
 	content content[K, T]
 	latest  atomic.Pointer[moment[K, T]] // shows the present content; nil if nobody has asked for a snapshot of it
 }

@@ -193,7 +193,7 @@ func newClient[T Object](
 	if resource == "" {
 		return nil, errors.New("listwatch: no resource")
 	}
-	// The parser stops at a zero byte. It would ignore the selector of a call, which is appended to this one.
+	// The server's parser stops at a zero byte. So it would ignore a call's selector, which stands behind this one.
 	if strings.ContainsRune(opts.LabelSelector, 0) {
 		return nil, fmt.Errorf("listwatch: label selector %q: it has a zero byte", opts.LabelSelector)
 	}

@@ -26,7 +26,7 @@ const partialMetadata = "PartialObjectMetadata"
 
 var (
 	errNoName  = errors.New("the object has no name")
-	errForeign = errors.New("the object is not in the shard") // nobody but the codec's caller sees it
+	errForeign = errors.New("the object is not in the shard") // the puller takes it out: users never see it
 )
 
 // codec decodes the objects of one resource into one Go type. Nothing writes to it once the client is made.
@@ -109,10 +109,10 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 // listKind is the kind of the list that the object is an item of, empty for an event. An object outside of the shard is
 // errForeign, without being decoded unless its metadata is in doubt.
 func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
-	inShard := c.shard.Field == "" // there is none
-	if !inShard {
+	shardChecked := c.shard.Field == "" // there is no shard
+	if !shardChecked {
 		var meta metav1.ObjectMeta
-		if meta, inShard = from.Metadata(); inShard && c.shard.Drops(&meta) {
+		if meta, shardChecked = from.Metadata(); shardChecked && c.shard.Drops(&meta) {
 			return none, errForeign
 		}
 	}
@@ -147,7 +147,7 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	if obj.GetName() == "" {
 		return none, errNoName
 	}
-	if !inShard && c.shard.Drops(obj) {
+	if !shardChecked && c.shard.Drops(obj) {
 		return none, errForeign
 	}
 	if isMap {

@@ -30,7 +30,7 @@ func (c *Client[T]) send(
 	verb, accept, builder := "list", c.codec.acceptList, c.rest.Get()
 	if opts.Watch {
 		verb, accept = "watch", c.codec.acceptWatch
-		builder = builder.Timeout(0) // else it becomes a parameter of the URL
+		builder = builder.Timeout(0) // else the client's timeout becomes a parameter of the URL, and ends the watch
 	}
 	resp, err := get(ctx, httpClient, c.url(builder, opts), cmp.Or(c.opts.Accept, accept))
 	if err != nil {
@@ -56,8 +56,8 @@ func get(ctx context.Context, client *http.Client, to *rest.Request, accept stri
 	return client.Do(req)
 }
 
-// labelSpace is what the parser of label selectors skips. One of only that selects everything, but cannot follow a
-// comma.
+// labelSpace is what the parser of label selectors skips. A selector of nothing but space selects everything, but is an
+// error behind a comma.
 const labelSpace = " \t\r\n"
 
 // bothSelectors joins two selectors: in both kinds a comma means and. No comma is cut off: one at the end may be

@@ -52,8 +52,8 @@ type Event[T Object] struct {
 	Type EventType
 	// Object is the new version, or for Deleted the last one. It belongs to the receiver. Zero for a Bookmark.
 	Object T
-	// ResourceVersion is that of the object, or of the bookmark. A watch from here on misses nothing after this event,
-	// unless it is an initial one: those come in any order.
+	// ResourceVersion is that of the object, or of the bookmark. A watch from here on misses nothing after this event.
+	// Not so an initial event: those come in any order.
 	ResourceVersion string
 	// InitialEventsEnd marks the Bookmark that ends the initial events of a streaming list.
 	InitialEventsEnd bool
@@ -105,7 +105,7 @@ type List[T Object] struct {
 	RemainingItemCount *int64
 	// Items belong to the receiver. They are in the server's order.
 	Items []T
-	// Bad are items that the server has but that could not be read. Those with a key count as present.
+	// Bad are items that the server has but that could not be read. For the reflector those with a key are present.
 	Bad []*ObjectError
 }
 
@@ -128,7 +128,7 @@ type Stream[T Object] interface {
 }
 
 // BatchStream is a Stream that may have several events ready, as those of [Client.Watch] and [Funcs] do. Taking them
-// together costs one lock and one wakeup of the consumer, instead of one for each event. A stream without it is slower
+// together costs the queue behind it one lock and one wakeup of its consumer, instead of one for each event. A stream without it is slower
 // and nothing else, so it is not part of Stream. Whoever pulls asks for it, and calls Next if it is not there.
 //
 // Next and NextBatch may be called in turn, by one goroutine at a time.

@@ -31,7 +31,8 @@
 //
 // While no version is known, a streaming list asks for the latest state, a paged list for any that a watch cache has.
 // Later lists ask for one not older than the last version, or for exactly that one if they have a limit: see
-// [Options.PageSize]. If the server does not have it, they ask for the latest state.
+// [Options.PageSize]. If the server does not have it, they ask for the latest state. A paged list reports every object
+// that cannot be read. The objects of a streamed list reach the sink sorted by key.
 //
 // An event older than where its watch started shows that the server was set back to a backup: [ErrRewound], and a list
 // of the latest state. Streams that say that their versions are in no order are exempt: see [listwatch.FromWatch].
@@ -48,6 +49,9 @@
 //     unknown type), a list of the latest state follows, after a wait: only a list shows what is gone.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
+//
+// [Options.Observe] is called after a state is entered, after events are decoded and before the sink is called, with no
+// lock held. While it blocks, the server's events wait in the connection, and the stream's deadline is put off.
 //
 // # Not guaranteed
 //

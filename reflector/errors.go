@@ -20,10 +20,10 @@ import (
 //	paged       a paged list
 //	for long    lists stay paged for StreamingRetry
 //	latest      lists ask for the latest state until one succeeds
-//	wait        BackingOff comes first; what comes after it is settled before
+//	wait        BackingOff comes first; which state follows it is decided before the wait
 //	quiet       the error is not reported
 //
-// The row Other takes the place of "-", and of a cell with one of these words beyond its limit:
+// Three words are limits, and come first in a cell. Beyond its limit the row Other takes the cell's place, as for "-":
 //
 //	once        unless the list that failed had asked for the latest state already
 //	9 times     in a row, until a watch works again. Perhaps only watches fail, as behind a proxy
@@ -99,6 +99,9 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}
+	if kind == kindSink { // of another reflector's sink, which the ListerWatcher passes on
+		kind = kindOther
+	}
 	words := wordsFor(kind, r.at.name)
 	exceeded := r.countTowards(words[0], asked)
 	if exceeded {
@@ -109,6 +112,7 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 		r.report(ctx, err)
 		return r.at
 	}
+	r.at.stream.close() // before OnError, which may take its time
 	if !says("quiet") {
 		r.fail(ctx, err)
 	}

@@ -158,7 +158,11 @@ func newHarness(t *testing.T, opts Options, batches bool) *harness {
 	if opts.Backoff.Jitter == 0 {
 		opts.Backoff.Jitter = -1
 	}
-	opts.OnError = func(_ context.Context, err error) {
+	slow := opts.OnError
+	opts.OnError = func(ctx context.Context, err error) {
+		if slow != nil {
+			slow(ctx, err)
+		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.errs = append(h.errs, err)

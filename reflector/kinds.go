@@ -38,8 +38,8 @@ type errorKind string
 
 const (
 	kindObject       errorKind = "Object"       // an object could not be read
-	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it was not asked for again yet
-	kindLostDeletion errorKind = "LostDeletion" // the same, if it was, and if it may be a deletion
+	kindUnnamed      errorKind = "Unnamed"      // an object without a readable name could not be read for the first time
+	kindLostDeletion errorKind = "LostDeletion" // that object could not be read again, and the event may be its deletion
 	kindSink         errorKind = "Sink"         // a SinkError: it changes no state, and has no row
 	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
 	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
@@ -67,7 +67,7 @@ func kindOf(err error) errorKind {
 		return kindSink
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
-	case err == io.EOF, // What wraps it is Broken. For LogError, the names that a streaming list gives to it are, too:
+	case err == io.EOF, // io.EOF itself: an error that wraps it is Broken. ErrSilent and ErrEndedEarly are for LogError.
 		errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
 	case err == errUnanswered:

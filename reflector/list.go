@@ -54,12 +54,12 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 		return l.failed(ctx, err)
 	}
 	l.events += len(events)
-	for _, ev := range events { // there is room for one only
+	for _, ev := range events { // one, or none: the stream's room is for one
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
 			return l.end(ctx, ev.ResourceVersion)
 		case ev.Type == listwatch.Bookmark:
-			return l.r.at // with the same deadline: the one that ends the list may never come
+			return l.r.at // the deadline stays: the bookmark that ends the list may never come
 		case isChange(ev.Type):
 			l.apply(ev)
 		}

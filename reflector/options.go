@@ -58,8 +58,8 @@ type Options struct {
 
 	// All functions, Delay included, are called from Run's goroutine with no lock held, and hold it up.
 
-	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. What the
-	// table in errors.go calls quiet is none: so is the clean end of a watch, unless it was very short. nil is [LogError].
+	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. Not of
+	// what the table in errors.go calls quiet, such as the clean end of a watch that was not very short. nil is [LogError].
 	// The logger in ctx has Type.
 	OnError func(ctx context.Context, err error)
 	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.

@@ -36,7 +36,7 @@ type Reflector[T listwatch.Object] struct {
 	outages    int         // failures of watches in a row, without one that worked in between
 	internal   errorWindow // 500s of watches
 	pagedUntil time.Time   // Streaming lists are not tried before.
-	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
+	// paginates: the server split a list at "0", which a watch cache never does. So this resource has no watch cache, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
 	backoff   backoff.Timer
@@ -93,7 +93,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.stream != next.stream {
 		last.stream.close()
 	}
-	if last.name == next.name { // the same with an answer, or another request for a watch
+	if last.name == next.name { // ListingStreaming has got its answer, or Connecting tries again
 		return
 	}
 	if isListing(next.name) && !isListing(last.name) {

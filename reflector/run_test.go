@@ -167,6 +167,26 @@ func TestStats_MeasureListsAndWatches(t *testing.T) {
 	})
 }
 
+func TestStats_AWatchHasEndedBeforeOnErrorIsTold(t *testing.T) {
+	var took []time.Duration
+	opts := Options{
+		OnError: func(context.Context, error) { <-time.After(5 * time.Second) },
+		OnWatch: func(_ int, d time.Duration) { took = append(took, d) },
+	}
+	story(t, opts, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.BreakWatch(io.EOF)
+		h.Settle()
+		h.BreakWatch(io.EOF) // at once: a very short watch, which is reported
+		h.Pass(time.Second)
+		require.Empty(t, h.streams, "OnError runs")
+		require.Equal(t, []time.Duration{0, 0}, took)
+		h.Pass(4 * time.Second) // OnError returns
+		require.Equal(t, uint64(1), h.r.Stats().ShortWatches)
+	})
+}
+
 func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 	bad := &listwatch.ObjectError{Type: listwatch.Added, Key: keyNamed("a"), Err: io.EOF}
 	for _, tc := range []struct {

@@ -60,7 +60,7 @@ func (e *SinkError) Unwrap() error { return e.Err }
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// put gives the sink changes: one, if it takes no batches. An object that it took over is not read after that.
+// put gives the sink changes: one, if it takes no batches. An object that the sink took over is not read any more.
 func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
 	r.observeEvents(observe.Handed, events)
 	var errs []error

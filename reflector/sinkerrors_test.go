@@ -55,3 +55,13 @@ func TestKindOf_KnowsTheTextOfOldServers(t *testing.T) {
 	require.NotEqual(t, kindAhead, kindOf(errors.New("Too large resource version")))
 	require.Equal(t, kindInternal, kindOf(apierrors.NewInternalError(errors.New("Too large resource version"))))
 }
+
+func TestSinkErrors_OfAnotherReflectorAreErrorsOfTheList(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		theirs := &SinkError{Op: "Add", Err: errors.New("no")}
+		h.failStreams, h.failLists = []error{theirs}, []error{theirs}
+		h.Start()
+		h.ExpectErrors(theirs, theirs)
+		h.ExpectStates(ListingStreaming, ListingPaged, BackingOff)
+	})
+}

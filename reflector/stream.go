@@ -81,7 +81,7 @@ func (s *stream[T]) setDeadline(left time.Duration) {
 	s.timer.Reset(left)
 }
 
-// close ends the stream, if there is one.
+// close ends the stream, if there is one. A second call does nothing.
 func (s *stream[T]) close() {
 	if s == nil {
 		return
@@ -89,7 +89,8 @@ func (s *stream[T]) close() {
 	s.timer.Stop()
 	s.cancel(nil)
 	_ = s.source.Close() // whatever is wrong with it, it is of no use any more
-	if s.onClose != nil {
-		s.onClose()
+	if onClose := s.onClose; onClose != nil {
+		s.onClose = nil
+		onClose()
 	}
 }

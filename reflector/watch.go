@@ -51,7 +51,7 @@ type liveWatch[T listwatch.Object] struct {
 // watching is a watch that begins on s, at the version that the sink has.
 func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
 	w := &liveWatch[T]{r: r, stream: s, from: r.version, at: r.version, shortUntil: shortUntil, began: time.Now()}
-	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
+	// A fake clientset has no server that gives versions: its objects keep those that a test gave them, in any order.
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
 		w.versionsMayFall = u.UnorderedVersions()
 	}
@@ -95,7 +95,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	return w.r.at
 }
 
-// maxBatch bounds a batch. A sink that takes none gets single events, so it does not hold up the version for long.
+// maxBatch bounds a batch. A sink that takes no batches gets single events, so the version is never behind for long.
 const maxBatch = 512
 
 // isChange: the event has an object.
@@ -150,8 +150,8 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	})
 }
 
-// unreadable decides what follows an event that cannot be read. It does not advance the version; the next good event
-// does. A deletion with a key reaches the sink as DeleteKey, so its version is taken over.
+// unreadable decides what follows an event that cannot be read. The version stays until the next
+// good event. A deletion with a key reaches the sink as DeleteKey, so its version is taken over.
 func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
 	r, kind := w.r, kindObject
 	named, deleted := bad.Key != (listwatch.Key{}), bad.Type == listwatch.Deleted
@@ -160,7 +160,7 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 	case !isAny(r.version) && !w.versionsMayFall && r.rereadFrom != r.version:
 		kind = kindUnnamed // If it was damaged on the way, it can be read when it is asked for once more.
 		r.rereadFrom = r.version
-	case deleted || bad.Type == 0: // Only a list can tell what is gone.
+	case deleted || bad.Type == 0: // 0: the type is unknown. Only a list can tell what is gone.
 		kind = kindLostDeletion
 	}
 	next := r.follow(ctx, kind, w.from, bad)

@@ -61,8 +61,8 @@ func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version 
 
 // applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest.
 func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList bool) {
-	// A list that the store is not behind may be that of a server that was restored from a backup. Then equal versions
-	// do not prove equal objects.
+	// If the store's version is not below the list's, the server may have been restored from a backup, and gives out versions
+	// a second time. Then equal versions do not prove equal objects.
 	mayBeRestored, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
 	w.deleteUnlisted(list.Items)
 	w.ops = slices.Grow(w.ops, len(list.Items))
@@ -194,8 +194,8 @@ func isSameState(a, b any) (same bool) {
 	return equalities.DeepEqualWithNilDifferentFromEmpty(a, b)
 }
 
-// equalities compare objects by what they say. A Quantity behind a pointer is compared in place: a handler that prints
-// it at this moment writes to its text.
+// equalities compare objects by what they say. Printing a Quantity stores its text in it, and a handler may do so at this
+// moment. So a Quantity behind a pointer is compared by its value only.
 var equalities = func() conversion.Equalities {
 	e := equality.Semantic.Copy()
 	utilruntime.Must(e.AddFunc(func(a, b *quantity.Quantity) bool {

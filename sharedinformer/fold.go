@@ -77,7 +77,7 @@ func (c *netChange[T]) merge(n *notification[T]) {
 	c.exists = n.kind != deleted
 	c.obj = n.obj
 	c.initial = c.initial || n.initial
-	// Once another object has taken the key, nobody is told of that one's deletion, but that old's object is gone.
+	// If uid 2 has taken the key of old's uid 1, the end of uid 2 is not kept: the handler is told that uid 1 is gone.
 	if c.known && c.old.GetUID() == n.obj.GetUID() {
 		c.hasEnding = n.kind == deleted
 		c.ending = n.obj

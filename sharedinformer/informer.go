@@ -102,8 +102,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 // that are gone.
 func (i *Informer[T]) fillStore(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	// Deferred, so that a hook that ends the goroutine or panics takes the source and the handlers with it. Nobody waits
-	// for the source then: a panic must end the program.
+	// Deferred, so that the source and the handlers end, too, if a hook ends this goroutine or panics. After a panic nobody
+	// waits for the source: the panic must end the program.
 	defer i.fanout.dropAll()
 	defer close(i.storeFinal)
 	defer cancel()
@@ -164,7 +164,7 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
 	i.fanout.mu.Lock()
 	defer i.fanout.mu.Unlock() // also when a hook panics
-	// Asked with the mutex held, so that awaitSync comes after the batch: what it adds is counted before handlers sync.
+	// awaitSync closes the gate's last step with this mutex held. So what this batch adds is counted before handlers sync.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.fanout.report(popped(batch, isInInitialList)...)

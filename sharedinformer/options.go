@@ -41,8 +41,8 @@ type Options[T listwatch.Object] struct {
 
 	// The rest is for what is built around an informer. Simple informers do not use Observe, Feed and SyncGate.
 
-	// Observe is told of each batch and of each call of a handler. nil: nobody looks on. It owns the slice. Batches are
-	// reported from the consumer's goroutine with the informer's mutex held, and the per-key queue's lock. The observer must
+	// Observe is told of each batch and of each call of a handler. nil: nobody looks on. Observe may keep the slice. Batches are
+	// reported from the consumer's goroutine with the informer's mutex held; with PerKey the queue's lock, too. The observer must
 	// not call the informer then, except for its store. Calls are reported from the handler's goroutine with no lock
 	// held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
 	Observe func([]observe.Observation[listwatch.Key])
@@ -52,7 +52,7 @@ type Options[T listwatch.Object] struct {
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes
 	// the events of several watches: the version of one event says nothing of the others.
 	VersionsByBookmark bool
-	// SyncGate, if not nil, must close before the informer has synced. What comes until then is of the initial list.
+	// SyncGate, if not nil, must close before the informer has synced. All that comes until then, updates too, counts as the initial list.
 	SyncGate <-chan struct{}
 	// BeforeStore is told, in order, of each object before it is written to the store. For each deletion obj is nil,
 	// also if the store does not have the key. It is called with the informer's mutex held, must be fast and must not

@@ -24,8 +24,8 @@ type HandlerOptions struct {
 	Fold bool
 	// MaxBacklog bounds the changes whose calls have not ended: those that wait and the one under way, without initial
 	// adds. One more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events,
-	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler; of
-	// one that folds, a batch about more objects. 0 is no bound.
+	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler. If
+	// the handler folds, so does a batch about more objects than the bound. 0 is no bound.
 	MaxBacklog int
 	// Context is given to utilruntime's panic handlers if the handler panics: its logger is the one they log to. By
 	// default it is that of the informer's Run.
@@ -37,7 +37,7 @@ type Registration struct {
 	name         string
 	informerDone <-chan struct{} // tells informers apart
 	life         lifecycle
-	allDelivered chan struct{} // is life.synced, to close it
+	allDelivered chan struct{} // the same channel as life.synced, which can only be read
 
 	mu        sync.Mutex // protects what follows, and the listener's backlog
 	err       error
@@ -47,7 +47,7 @@ type Registration struct {
 	waiting, underWay int
 	folds, delivered  uint64
 	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
-	// Invariant: never negative; synced is closed only at zero.
+	// Invariant: never negative; allDelivered is closed only at zero.
 	pendingInitial int
 	upstreamSynced bool // every add of the initial list was appended
 }

@@ -16,7 +16,7 @@ type Feeder interface {
 	Run(ctx context.Context)
 	// LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything.
 	LastSyncResourceVersion() string
-	// LastError returns the last error of a list or watch, nil once it works again.
+	// LastError returns the last error of a list or watch, nil once it works again. It must not call the informer.
 	LastError() error
 	Stats() reflector.Stats
 }

@@ -35,7 +35,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	}
 	var givenUp error // why the next look at the store is the last
 	for {
-		next := i.nextBatchStored() // before the look: what changes the store after the look closes it
+		next := i.nextBatchStored() // taken before the look at the store: a batch that comes after the look closes this channel
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		if reached {
 			return nil

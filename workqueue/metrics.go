@@ -2,8 +2,8 @@ package workqueue
 
 import "time"
 
-// untold is what happened under the lock and what the metrics have not been told yet. The queue has no metrics, or one
-// call of a method fills it and unlockAndTellMetrics empties it.
+// untold is what happened under the lock and what the metrics have not been told yet. One call of a method fills it, and
+// unlockAndTellMetrics empties it. Nobody waits for a Cond while it is filled. Without metrics it is never read.
 type untold struct {
 	retried bool
 	added   int // a shutdown or the timer may make several items due

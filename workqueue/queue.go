@@ -35,10 +35,10 @@ type Queue[T comparable] struct {
 
 	untold untold // what the metrics have not been told yet
 
-	// Invariant: once shuttingDown, nothing is delayed.
+	// Invariant: once shuttingDown, nothing is delayed when the lock is free.
 	shuttingDown bool
-	shutDowns    int  // calls of ShutDown; each ends the drains that began before it
-	reportsEnded bool // a shutdown is about to return
+	shutDowns    int  // calls of ShutDown; a drain that began before one ends with it, a later drain does not
+	reportsEnded bool // no report of unfinished work is made any more: a shutdown is about to return
 }
 
 // New returns a queue that has no delays.

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"io"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -50,9 +50,8 @@ spec: {deploymentName: web, replicas: 1}
 //
 //	go test ./cmd/foo-controller -run '^$' -bench Faults -cpu 1
 func BenchmarkFaults(b *testing.B) {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
-	b.Cleanup(func() { klog.LogToStderr(true) })
+	klog.SetLogger(logr.Discard())
+	b.Cleanup(klog.ClearLogger)
 	s, plans := scenario(), 0
 	s.Sample = 40
 	explore := testing.InternalTest{Name: "explore", F: func(t *testing.T) { plans += controllertest.Explore(t, s).Planned }}

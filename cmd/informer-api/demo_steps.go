@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	objects = 1000
-	list    = "/configmaps/core/v1"
-	one     = list + "?namespace=default&name=cm-7"
+	objects   = 1000
+	mostTries = 60
+	list      = "/configmaps/core/v1"
+	one       = list + "?namespace=default&name=cm-7"
 )
 
-// open asks with the token, if that is not empty. 503 says that the informer has not read so far yet, and to come back.
+// open asks with the token, if that is not empty. 503 says that the informer has not read so far yet, and to come back after a second.
 func (s *show) open(ctx context.Context, method, url, token string) (*http.Response, error) {
-	for {
+	for tries := 1; ; tries++ {
 		r, err := http.NewRequestWithContext(ctx, method, url, nil)
 		if err != nil {
 			return nil, err
@@ -32,11 +33,14 @@ func (s *show) open(ctx context.Context, method, url, token string) (*http.Respo
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil || answer.StatusCode != http.StatusServiceUnavailable {
+		if err != nil || answer.StatusCode != http.StatusServiceUnavailable || tries == mostTries {
 			return answer, err
 		}
-		if err := answer.Body.Close(); err != nil {
-			return nil, err
+		_ = answer.Body.Close() // what it says is known
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
 		}
 	}
 }

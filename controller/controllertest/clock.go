@@ -18,7 +18,7 @@ import (
 // All of a play has one clock. That the program's is ahead of the others' shows in what they tell each other: the times in Leases. So at the
 // program's door, times that come in become earlier, and times that go out later:
 //
-//	program, 6 minutes ahead ──renewTime 12:06──▶ door ──12:06──▶ server      it wrote 12:00 by the clock of the play
+//	program, 6 minutes ahead ──renewTime 12:00──▶ door ──12:06──▶ server      written at 12:00 by the clock of the play
 //	                         ◀──renewTime 11:54── door ◀──12:00── server      and takes what is fresh for 6 minutes old
 //
 // What an informer of Leases has in its cache keeps the times that it was sent, until the next renewal.

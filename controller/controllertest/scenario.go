@@ -38,7 +38,7 @@ type Scenario struct {
 	Without map[Oracle]string
 	// Ignore keeps something out of comparisons: a kind ("Secret"), or a field of it and what is below ("Deployment .status"). In lists
 	// that is the field of all elements ("Service .spec.ports.port"), or of one (".spec.ports[0].port"). The value says why, and is
-	// printed. What is not there in any play is a mistake, and fails the test.
+	// printed. What is not there in any play is a mistake, and fails the test, unless there are Moves.
 	Ignore map[string]string
 	// Sample, if not 0, is how many plans of faults are played, spread evenly over all of them. With -controllertest.all it is all of them.
 	Sample int

@@ -128,15 +128,15 @@ if e.state == processingDirty {
 	},
 	"07": {
 		// It never begins anew.
-		`if b.grown == 0 {
-	b.grown = b.Base
+		`if t.grown == 0 {
+	t.grown = t.Base
 }
-wait := min(b.grown, b.Max)
-b.grown = atMost(b.Max, float64(wait)*b.Factor)
-wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter))
+wait := min(t.grown, t.Max)
+t.grown = atMost(t.Max, float64(wait)*t.Factor)
+wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*t.Jitter))
 return max(wait, atLeast)`,
 		// It does not grow.
-		`return max(b.Base, atLeast)`,
+		`return max(t.Base, atLeast)`,
 	},
 	"08": {
 		// A typing error costs the Service its Ingress.

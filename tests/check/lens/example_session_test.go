@@ -4,8 +4,8 @@ package lens
 
 import "testing"
 
-// TestSession_9ece314a does in virtual time what was done in the lens. Each object must be observed as it was then.
-func TestSession_9ece314a(t *testing.T) {
+// TestSession_fe544ffd does in virtual time what was done in the lens. Each object must be observed as it was then.
+func TestSession_fe544ffd(t *testing.T) {
 	replays(t, `{
 	"glasswatch": "lens session 1",
 	"options": {
@@ -14,7 +14,7 @@ func TestSession_9ece314a(t *testing.T) {
 	},
 	"actions": [
 		{
-			"us": 27426,
+			"us": 81387,
 			"after": {
 				"called": 2,
 				"decided": 1,
@@ -36,7 +36,7 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 27464,
+			"us": 81412,
 			"after": {
 				"called": 2,
 				"decided": 1,
@@ -57,22 +57,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 1468361,
+			"us": 5284312,
 			"after": {
 				"called": 4,
-				"decided": 10,
+				"decided": 12,
 				"decoded": 2,
 				"forgotten": 1,
 				"handed": 2,
 				"popped": 2,
-				"putoff": 9,
+				"putoff": 11,
 				"queued": 2,
-				"reconciled": 10,
+				"reconciled": 12,
 				"returned": 4,
 				"sent": 2,
 				"stored": 2,
-				"taken": 10,
-				"written": 9
+				"taken": 12,
+				"written": 11
 			},
 			"act": "fault",
 			"body": {
@@ -80,22 +80,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 7756546,
+			"us": 15404967,
 			"after": {
 				"called": 6,
-				"decided": 13,
+				"decided": 15,
 				"decoded": 3,
 				"forgotten": 4,
 				"handed": 3,
 				"popped": 3,
-				"putoff": 10,
+				"putoff": 12,
 				"queued": 3,
-				"reconciled": 13,
+				"reconciled": 15,
 				"returned": 6,
 				"sent": 3,
 				"stored": 3,
-				"taken": 13,
-				"written": 10
+				"taken": 15,
+				"written": 12
 			},
 			"act": "apply",
 			"body": {
@@ -103,22 +103,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 7760481,
+			"us": 15458477,
 			"after": {
 				"called": 10,
-				"decided": 15,
+				"decided": 17,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
 				"popped": 5,
-				"putoff": 10,
+				"putoff": 12,
 				"queued": 5,
-				"reconciled": 15,
+				"reconciled": 17,
 				"returned": 10,
 				"sent": 5,
 				"stored": 5,
-				"taken": 15,
-				"written": 11
+				"taken": 17,
+				"written": 13
 			},
 			"act": "fault",
 			"body": {
@@ -127,22 +127,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 7761698,
+			"us": 15502961,
 			"after": {
 				"called": 10,
-				"decided": 15,
+				"decided": 17,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
 				"popped": 5,
-				"putoff": 10,
+				"putoff": 12,
 				"queued": 5,
-				"reconciled": 15,
+				"reconciled": 17,
 				"returned": 10,
 				"sent": 5,
 				"stored": 5,
-				"taken": 15,
-				"written": 11
+				"taken": 17,
+				"written": 13
 			},
 			"act": "delete",
 			"body": {
@@ -151,22 +151,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 7762110,
+			"us": 15503372,
 			"after": {
 				"called": 10,
-				"decided": 15,
+				"decided": 17,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
 				"popped": 5,
-				"putoff": 10,
+				"putoff": 12,
 				"queued": 5,
-				"reconciled": 15,
+				"reconciled": 17,
 				"returned": 10,
 				"sent": 5,
 				"stored": 5,
-				"taken": 15,
-				"written": 11
+				"taken": 17,
+				"written": 13
 			},
 			"act": "fault",
 			"body": {
@@ -175,22 +175,22 @@ func TestSession_9ece314a(t *testing.T) {
 			}
 		},
 		{
-			"us": 7762134,
+			"us": 15503390,
 			"after": {
 				"called": 10,
-				"decided": 15,
+				"decided": 17,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
 				"popped": 5,
-				"putoff": 10,
+				"putoff": 12,
 				"queued": 5,
-				"reconciled": 15,
+				"reconciled": 17,
 				"returned": 10,
 				"sent": 5,
 				"stored": 5,
-				"taken": 15,
-				"written": 11
+				"taken": 17,
+				"written": 13
 			},
 			"act": "fault",
 			"body": {
@@ -199,22 +199,22 @@ func TestSession_9ece314a(t *testing.T) {
 		}
 	],
 	"end": {
-		"us": 8368754,
+		"us": 16185191,
 		"after": {
 			"called": 14,
-			"decided": 17,
+			"decided": 19,
 			"decoded": 6,
 			"forgotten": 8,
 			"handed": 6,
 			"popped": 6,
-			"putoff": 10,
+			"putoff": 12,
 			"queued": 7,
-			"reconciled": 17,
+			"reconciled": 19,
 			"returned": 14,
 			"sent": 6,
 			"stored": 7,
-			"taken": 17,
-			"written": 11
+			"taken": 19,
+			"written": 13
 		}
 	}
 }`, map[string][]string{
@@ -228,12 +228,12 @@ func TestSession_9ece314a(t *testing.T) {
 			"called enqueue: OnAdd v1, OnDelete v2",
 			"returned audit: OnAdd v1, OnDelete v2",
 			"returned enqueue: OnAdd v1, OnDelete v2",
-			"written: POST 500 failed ×9, POST 201, DELETE 200",
+			"written: POST 500 failed ×11, POST 201, DELETE 200",
 		},
 		"Service default/kubernetes": {
 			"sent: ADDED v1 ×2",
 			"decoded: ADDED v1 ×2",
-			"handed: Replace ×2",
+			"handed: Replace v1 ×2",
 			"popped: ReplacedAll v1 ×2",
 			"stored: stored v1, replaced v1 was v1",
 			"called audit: OnAdd v1, OnUpdate v1 was v1",
@@ -261,11 +261,11 @@ func TestSession_9ece314a(t *testing.T) {
 		},
 		"default/web": {
 			"queued: Add ×5",
-			"taken: Get ×15",
-			"decided: failed ×9, created the Ingress v1, nothing to write ×2, deleted the Ingress, nothing to write ×2",
-			"reconciled: failed ×9, ok ×6",
+			"taken: Get ×17",
+			"decided: failed ×11, created the Ingress v1, nothing to write ×2, deleted the Ingress, nothing to write ×2",
+			"reconciled: failed ×11, ok ×6",
 			"forgotten: Forget ×6",
-			"putoff: AddAfter ×10",
+			"putoff: AddAfter ×12",
 		},
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // limit is for tests without a bug.
-const limit = 10 * time.Minute
+const limit = 30 * time.Minute
 
 // layer is the tests of a folder with the bugs that they must catch. A bug's number is its place, from 1.
 type layer struct {
