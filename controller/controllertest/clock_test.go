@@ -106,6 +106,7 @@ func renew(ctx context.Context, cfg *rest.Config, look func()) error {
 }
 
 // The World renews the Lease "theirs", and looks at those of the program.
+// Programs and World sleep in the play's virtual time.
 func TestClock_TheProgramsIsAheadOrBehindInEachWayToTellTheTime(t *testing.T) {
 	for fault, minutes := range map[controllertest.Fault]int{controllertest.ClockAhead: 6, controllertest.ClockBehind: -6} {
 		s := &skews{seen: map[string]map[int]bool{}}
