@@ -191,7 +191,7 @@ func TestAddAfter_WakesAWaitingWorkerForEachItem(t *testing.T) {
 func (s *story) asleep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopTimerLocked()
+	s.nextDeadline.stop()
 }
 
 func TestGet_TakesWhatIsDueWithoutWaitingForTheAlarm(t *testing.T) {
@@ -207,7 +207,7 @@ func TestGet_TakesWhatIsDueWithoutWaitingForTheAlarm(t *testing.T) {
 	})
 }
 
-func TestGet_ReportsWhatIsDueBeforeItWaits(t *testing.T) {
+func TestGet_LeavesToTheAlarmWhatAWorkerHas(t *testing.T) {
 	m := &recorder{}
 	tell(t, Options[string]{Metrics: m}, func(s *story) {
 		s.Add("a")
@@ -218,6 +218,8 @@ func TestGet_ReportsWhatIsDueBeforeItWaits(t *testing.T) {
 		m.reset()
 		taken := make(chan string)
 		go func() { item, _ := s.Get(); taken <- item }()
+		m.expect(t)
+		s.deadlineReached()
 		m.expect(t, "added")
 		s.Done("a")
 		assert.Equal(t, "a", <-taken)

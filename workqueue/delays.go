@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// delayLocked puts e into the heap, and sets the timer if e is the next to be due.
+// delayLocked puts e into the heap, and sets the alarm if e is the next to be due.
 func (q *Queue[T]) delayLocked(e *entry[T], deadline time.Time) {
 	q.lastSeq++
 	e.delayed = true
@@ -13,65 +13,44 @@ func (q *Queue[T]) delayLocked(e *entry[T], deadline time.Time) {
 	e.seq = q.lastSeq
 	heap.Push(&q.delayed, e)
 	if q.delayed[0] == e {
-		q.setTimerLocked()
+		q.nextDeadline.set(deadline)
 	}
 }
 
+// undelayLocked leaves the alarm as it is: at worst it goes off for nothing, and is set anew then.
 func (q *Queue[T]) undelayLocked(e *entry[T]) {
 	heap.Remove(&q.delayed, e.delayIndex)
 	e.delayed = false
 }
 
+// deadlineReached is called by the alarm.
+func (q *Queue[T]) deadlineReached() {
+	q.mu.Lock()
+	defer q.unlockAndTellMetrics()
+	q.moveDueLocked(time.Now())
+	if len(q.delayed) > 0 {
+		q.nextDeadline.set(q.delayed[0].deadline)
+	}
+}
+
+func (q *Queue[T]) isDueLocked(now time.Time) bool {
+	return len(q.delayed) > 0 && !q.delayed[0].deadline.After(now)
+}
+
+// idleIsDueLocked is for a Get that finds nothing waiting: it makes due itself what it can take, since waiting for the
+// alarm's goroutine takes three times as long. An item that a worker has is left to the alarm. So a Get that made
+// something due does not wait, and the metrics hear of it at once.
+func (q *Queue[T]) idleIsDueLocked(now time.Time) bool {
+	return q.isDueLocked(now) && q.delayed[0].state == idle
+}
+
 // moveDueLocked makes due what has its deadline behind it.
 func (q *Queue[T]) moveDueLocked(now time.Time) {
-	for len(q.delayed) > 0 && !q.delayed[0].deadline.After(now) {
+	for q.isDueLocked(now) {
 		e := q.delayed[0]
 		q.undelayLocked(e)
 		q.makeDueLocked(e, e.delayPriority)
 	}
-}
-
-// setTimerLocked sets the queue's only timer for the next deadline or report of unfinished work. If there is none, a timer
-// that was set before stays: at worst it goes off for nothing.
-func (q *Queue[T]) setTimerLocked() {
-	next := q.reportAt
-	if len(q.delayed) > 0 {
-		deadline := q.delayed[0].deadline
-		if next.IsZero() || deadline.Before(next) {
-			next = deadline
-		}
-	}
-	if next.IsZero() {
-		return
-	}
-	q.stopTimerLocked()
-	q.callbacks.Add(1)
-	if q.timer == nil {
-		q.timer = time.AfterFunc(time.Until(next), q.timerFired)
-	} else {
-		q.timer.Reset(time.Until(next))
-	}
-}
-
-func (q *Queue[T]) stopTimerLocked() {
-	if q.timer == nil {
-		return
-	}
-	stopped := q.timer.Stop()
-	if stopped {
-		q.callbacks.Done() // It will not run.
-	}
-}
-
-// timerFired is the timer's callback.
-func (q *Queue[T]) timerFired() {
-	defer q.callbacks.Done()
-	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
-	now := time.Now()
-	q.moveDueLocked(now)
-	q.reportIfTimeLocked(now)
-	q.setTimerLocked()
 }
 
 // delayHeap is a heap.Interface with the next item to be due at its root. Invariant: h[i].delayIndex == i.

@@ -5,7 +5,7 @@
 //  1. An entry for each item. One map finds it. It holds the item's state, so there is one place to look.
 //  2. An item's life has four states, and a mark for an item that is delayed as well. The picture shows them.
 //  3. Waiting items are ordered by priority, and first in first out within a priority.
-//  4. Delayed items are in a heap, the next one to be due on top. One timer serves all of them.
+//  4. Delayed items are in a heap, the next one to be due on top. One alarm serves all of them.
 //  5. What happens under the lock is noted, and the metrics are told once the lock is free.
 //
 // # An item's life
@@ -38,12 +38,12 @@
 //   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel a
 //     pending AddAfter, unless [Options].MergeDelayed asks for that.
 //   - Blocking: Get waits for an item. ShutDownWithDrain waits for the workers. ShutDown waits for a callback of the
-//     queue's timer that is running. Nothing else waits.
+//     queue's timers that is running. Nothing else waits.
 //   - Shutdown: what is waiting or due can still be taken. What is delayed is dropped, and later adds do nothing. A
 //     drain returns when every item that was due is done, or when ShutDown is called.
 //   - Locks: [Order] is called with the queue's lock held. [Metrics] and rate limiters are called with no lock held.
-//   - Goroutines: none while nothing is due. One timer goes off for the next deadline, and with metrics for the report
-//     of unfinished work. Once ShutDown or ShutDownWithDrain has returned, it is gone.
+//   - Goroutines: none while nothing is due. One timer goes off for the next deadline, and with metrics another one for
+//     the report of unfinished work. Once ShutDown or ShutDownWithDrain has returned, they are gone.
 //   - Cost: Add, Get and Done take constant time, with a few priorities in use. AddAfter and CancelDelayed take log n.
 //     In steady state nothing is allocated. After a burst, memory for 16,384 items is kept, and the rest is given back.
 //
@@ -57,6 +57,6 @@
 // TypedRateLimitingInterface, TypedDelayingInterface and TypedInterface. The package knows nothing of Kubernetes and
 // never logs.
 //
-// Read queue first: it follows an item through its life. Then entry, waiting, delays and shutdown; last metrics, look
-// and options. The rate limiters are in the package limiters.
+// Read queue first: it follows an item through its life. Then waiting, delays, alarm and shutdown; last metrics, look,
+// options and ratelimiting. The rate limiters are in the package limiters.
 package workqueue

@@ -114,7 +114,7 @@ func (q *Queue[T]) checkDelayed() error {
 	switch {
 	case q.shuttingDown && len(h) > 0:
 		return fmt.Errorf("%d items are delayed after the shutdown", len(h))
-	case len(h) > 0 && q.timer == nil:
+	case len(h) > 0 && q.nextDeadline.timer == nil:
 		return fmt.Errorf("nothing will wake up for the next deadline")
 	}
 	return nil

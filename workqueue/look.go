@@ -13,20 +13,13 @@ type Stats struct {
 	Processing int
 	// Delayed items will be due later. An item may be queued or processing at the same time.
 	Delayed int
-	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them.
-	// Both are known only to a queue with metrics.
-	UnfinishedWork, LongestRunning time.Duration
 }
 
-// Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
+// Stats returns the queue's numbers.
 func (q *Queue[T]) Stats() Stats {
 	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
-	s := Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed)}
-	if q.opts.Metrics != nil {
-		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked()
-	}
-	return s
+	defer q.mu.Unlock()
+	return Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed)}
 }
 
 // Contents copies out what is in the queue at one moment. The queue waits while it copies.
@@ -36,10 +29,12 @@ func (q *Queue[T]) Stats() Stats {
 // queued. delayed has each item's deadline. A delayed item may be queued or processing as well.
 func (q *Queue[T]) Contents() (queued []T, processing map[T]bool, delayed map[T]time.Time) {
 	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
+	defer q.mu.Unlock()
 	if q.opts.Order == nil {
 		for _, l := range slices.Backward(q.waiting.levels) {
-			queued = l.items.appendTo(queued)
+			for e := l.items.head; e != nil; e = e.next {
+				queued = append(queued, e.item)
+			}
 		}
 	} else {
 		for item, e := range q.entries {

@@ -3,7 +3,7 @@ package workqueue
 import "time"
 
 // untold is what happened under the lock and what the metrics have not been told yet. One call of a method fills it, and
-// unlockAndTellMetrics empties it. Nobody waits for a Cond while it is filled. Without metrics it is never read.
+// unlockAndTellMetrics empties it. Without metrics it is never read.
 type untold struct {
 	retried bool
 	added   int // a shutdown or the timer may make several items due
@@ -53,17 +53,11 @@ func (q *Queue[T]) noteAddedLocked(e *entry[T]) {
 	}
 }
 
-// noteTakenLocked also begins to report unfinished work, since there is some now.
 func (q *Queue[T]) noteTakenLocked(e *entry[T]) {
-	if q.opts.Metrics == nil {
-		return
-	}
-	e.startedAt = time.Now()
-	q.untold.taken = true
-	q.untold.queuedFor = e.startedAt.Sub(e.addedAt)
-	if q.reportAt.IsZero() && !q.reportsEnded {
-		q.reportAt = e.startedAt.Add(ReportPeriod)
-		q.setTimerLocked()
+	if q.opts.Metrics != nil {
+		e.startedAt = time.Now()
+		q.untold.taken = true
+		q.untold.queuedFor = e.startedAt.Sub(e.addedAt)
 	}
 }
 
@@ -74,32 +68,37 @@ func (q *Queue[T]) noteFinishedLocked(e *entry[T]) {
 	}
 }
 
+// noteUnfinishedLocked notes how long the items in processing have been there, all together and the longest of them.
 func (q *Queue[T]) noteUnfinishedLocked() {
-	if q.opts.Metrics != nil {
-		q.untold.unfinished = true
-		q.untold.total, q.untold.longest = q.unfinishedLocked()
+	if q.opts.Metrics == nil {
+		return
+	}
+	q.untold.unfinished = true
+	for e := q.processing.head; e != nil; e = e.next {
+		took := time.Since(e.startedAt)
+		q.untold.total += took
+		q.untold.longest = max(q.untold.longest, took)
 	}
 }
 
-// reportIfTimeLocked notes the unfinished work if it is time for that, and plans the next report if there is any left.
-func (q *Queue[T]) reportIfTimeLocked(now time.Time) {
-	if q.reportAt.IsZero() || q.reportAt.After(now) {
+// startReportsLocked is called whenever an item was taken.
+func (q *Queue[T]) startReportsLocked() {
+	if q.opts.Metrics != nil && !q.reporting && !q.reportsEnded {
+		q.reporting = true
+		q.nextReport.set(time.Now().Add(ReportPeriod))
+	}
+}
+
+// reportUnfinished is called by the alarm. Once no item is in processing, it reports that and stops the reports.
+func (q *Queue[T]) reportUnfinished() {
+	q.mu.Lock()
+	defer q.unlockAndTellMetrics()
+	if q.reportsEnded {
 		return
 	}
 	q.noteUnfinishedLocked()
-	if q.processing.len > 0 {
-		q.reportAt = now.Add(ReportPeriod)
-	} else {
-		q.reportAt = time.Time{}
+	q.reporting = q.processing.len > 0
+	if q.reporting {
+		q.nextReport.set(time.Now().Add(ReportPeriod))
 	}
-}
-
-// unfinishedLocked returns how long the items in processing have been there, all together and the longest of them.
-func (q *Queue[T]) unfinishedLocked() (total, longest time.Duration) {
-	for e := q.processing.head; e != nil; e = e.next {
-		took := time.Since(e.startedAt)
-		total += took
-		longest = max(longest, took)
-	}
-	return total, longest
 }

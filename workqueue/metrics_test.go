@@ -97,11 +97,7 @@ func TestMetrics_UnfinishedWorkIsReportedWhileThereIsSomeAndNotLonger(t *testing
 		take(t, q)
 		<-time.After(200 * time.Millisecond)
 		take(t, q)
-		assert.Equal(t, Stats{
-			Processing:     2,
-			UnfinishedWork: 200 * time.Millisecond,
-			LongestRunning: 200 * time.Millisecond,
-		}, q.Stats())
+		assert.Equal(t, Stats{Processing: 2}, q.Stats())
 		m.reset()
 		<-time.After(ReportPeriod)
 		m.expect(t, "unfinished 800ms 500ms")

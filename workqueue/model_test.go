@@ -219,7 +219,6 @@ func actions(q *DelayingQueue[int], m *model, depth *depth) map[string]func(*rap
 				require.Equal(t, d.free, isOver(d.over), "a drain that has returned")
 			}
 			s := q.Stats()
-			s.UnfinishedWork, s.LongestRunning = 0, 0
 			require.Equal(t, Stats{Queued: len(m.ready), Processing: len(m.processing), Delayed: len(m.delayed)}, s)
 			require.Equal(t, m.closed, q.ShuttingDown())
 			require.EqualValues(t, len(m.ready)+len(m.dirty), depth.Load(), "depth")

@@ -1,10 +1,9 @@
 package workqueue
 
 import (
+	"maps"
 	"sync"
 	"time"
-
-	"glasswatch/workqueue/limiters"
 )
 
 // Queue hands out each item that was added to it, to one worker at a time. Make it with [New]. Its methods are safe for
@@ -18,27 +17,25 @@ type Queue[T comparable] struct {
 	// drains are waiting for the workers. With one Cond for both, a signal meant for a worker could wake a drain.
 	drains sync.Cond
 
-	entries map[T]*entry[T] // those that are waiting, delayed or processing
-	spare   []*entry[T]     // blank ones, to be used again
-	largest int             // the most entries that the map has held since it was made
-
+	entries    map[T]*entry[T] // every item that is in one of the next three
 	waiting    waitingItems[T] // not used with Options.Order
 	processing entryList[T]    // in the order in which they were taken
+	delayed    delayHeap[T]
+	spare      []*entry[T] // blank entries, to be used again
+	largest    int         // the most entries that the map has held since it was made
 
-	delayed  delayHeap[T]
-	lastSeq  uint64      // seq of the newest deadline
-	timer    *time.Timer // nil until it is first set
-	reportAt time.Time   // when unfinished work is reported next; zero if it is not
-	// callbacks of the timer, those that will run or are running. Whoever sets the timer adds one. It is done at the
-	// callback's end, or by whoever stops the timer before.
-	callbacks sync.WaitGroup
+	nextDeadline alarm  // makes delayed items due; set while there are any
+	lastSeq      uint64 // seq of the newest deadline
 
-	untold untold // what the metrics have not been told yet
+	// Only with metrics.
+	untold     untold // what they have not been told yet. Invariant: empty when the lock is free.
+	nextReport alarm  // reports the items in processing
+	reporting  bool   // nextReport is set
 
 	// Invariant: once shuttingDown, nothing is delayed when the lock is free.
 	shuttingDown bool
 	shutDowns    int  // calls of ShutDown; a drain that began before one ends with it, a later drain does not
-	reportsEnded bool // no report of unfinished work is made any more: a shutdown is about to return
+	reportsEnded bool // reporting stays false: a shutdown is about to return
 }
 
 // New returns a queue that has no delays.
@@ -53,23 +50,58 @@ func (q *Queue[T]) init(opts Options[T]) {
 	q.work.L = &q.mu
 	q.drains.L = &q.mu
 	q.entries = make(map[T]*entry[T])
-}
-
-// DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying]. All that it needs is in the Queue:
-// it only has the methods.
-type DelayingQueue[T comparable] struct {
-	Queue[T]
-}
-
-// NewDelaying returns a queue with delays.
-func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
-	q := new(DelayingQueue[T])
-	q.init(opts)
-	return q
+	q.nextDeadline.ring = q.deadlineReached
+	q.nextReport.ring = q.reportUnfinished
 }
 
 // Name returns Options.Name.
 func (q *Queue[T]) Name() string { return q.opts.Name }
+
+// Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lenLocked()
+}
+
+// state is where an item is in its life. The functions below make the steps:
+//
+//	      makeDueLocked               Get                 makeDueLocked
+//	idle ──────────────▶ waiting ────────────▶ processing ─────────────▶ processingDirty
+//	 ▲                      ▲                      │                           │
+//	 └──────────────────────│──────────────────────┘ Done                      │ Done
+//	                        └──────────────────────────────────────────────────┘
+//
+// An item in any state may be delayed as well: from delayLocked to undelayLocked, in delays.go. An entry that is idle and
+// not delayed is forgotten by releaseLocked.
+type state uint8
+
+const (
+	idle            state = iota
+	waiting               // due; the next Get may take it
+	processing            // a worker took it and has not called Done
+	processingDirty       // became due again meanwhile: waiting again at Done
+)
+
+// entry is all that the queue knows of one item.
+type entry[T comparable] struct {
+	item     T
+	state    state
+	priority int // of an item that is waiting or dirty; it keeps it when it is taken
+
+	// next and prev link the one list that the entry is in: a level of the waiting items, or the items in processing.
+	next, prev *entry[T]
+
+	// delayed items are in the delay heap, whatever their state. The fields below count only for them.
+	delayed       bool
+	deadline      time.Time
+	seq           uint64 // of two equal deadlines the lower seq comes first
+	delayIndex    int    // place in the heap
+	delayPriority int    // priority once the item is due
+
+	// Only with metrics.
+	addedAt, startedAt time.Time
+}
 
 // Add makes item due now, with priority 0. An item that waits to be taken already is not added twice. One that is being
 // processed comes back when it is done. Once the queue is shutting down, Add does nothing.
@@ -132,7 +164,7 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 // CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
+	defer q.mu.Unlock()
 	e := q.entries[item]
 	if e == nil || !e.delayed {
 		return false
@@ -178,36 +210,25 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
-	for again := true; again; {
-		item, priority, shutdown, again = q.take()
-	}
-	return item, priority, shutdown
-}
-
-// take waits until an item waits to be taken, or none will because the queue is shutting down. If an item in processing
-// becomes dirty instead, it asks to be called again: the metrics hear of that before this worker waits.
-func (q *Queue[T]) take() (item T, priority int, shutdown, again bool) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
 	for q.lenLocked() == 0 && !q.shuttingDown {
-		// Get itself looks for what is due: waiting for the timer's goroutine takes three times as long.
-		q.moveDueLocked(time.Now())
-		if q.lenLocked() > 0 {
-			break
+		now := time.Now()
+		if q.idleIsDueLocked(now) {
+			q.moveDueLocked(now)
+		} else {
+			q.work.Wait()
 		}
-		if q.untold.added > 0 {
-			return item, 0, false, true
-		}
-		q.work.Wait()
 	}
 	if q.lenLocked() == 0 {
-		return item, 0, true, false
+		return item, 0, true
 	}
 	e := q.popWaitingLocked()
 	e.state = processing
 	q.processing.pushBack(e)
 	q.noteTakenLocked(e)
-	return e.item, e.priority, false, false
+	q.startReportsLocked()
+	return e.item, e.priority, false
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to
@@ -233,47 +254,49 @@ func (q *Queue[T]) Done(item T) {
 	}
 }
 
-// Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
-func (q *Queue[T]) Len() int {
-	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
-	return q.lenLocked()
-}
+// spareEntries is for how many items a queue keeps memory when it is empty.
+const spareEntries = 16 << 10
 
-// RateLimiter decides how long an item waits before it is tried again. The queue calls it with no lock held.
-type RateLimiter[T comparable] = limiters.RateLimiter[T]
-
-// RateLimitingQueue is a [DelayingQueue] that knows how long a failed item is to wait. Make it with [NewRateLimiting].
-type RateLimitingQueue[T comparable] struct {
-	DelayingQueue[T]
-	limiter RateLimiter[T]
-}
-
-// NewRateLimiting returns a queue with delays and a rate limiter.
-func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
-	q := &RateLimitingQueue[T]{limiter: opts.RateLimiter}
-	if q.limiter == nil {
-		q.limiter = limiters.DefaultControllerRateLimiter[T]()
+// entryLocked returns the entry of item, an idle one if there was none. The caller gives that a state or a delay, since
+// nothing else would ever release it.
+func (q *Queue[T]) entryLocked(item T) *entry[T] {
+	e := q.entries[item]
+	if e != nil {
+		return e
 	}
-	q.init(opts)
-	return q
+	last := len(q.spare) - 1
+	if last >= 0 {
+		e = q.spare[last]
+		q.spare = q.spare[:last]
+	} else {
+		e = new(entry[T])
+	}
+	e.item = item
+	q.entries[item] = e
+	q.largest = max(q.largest, len(q.entries))
+	return e
 }
 
-// AddRateLimited is AddAfter with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
-
-// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
-	delay := q.limiter.When(item)
-	q.AddAfterWithPriority(item, delay, priority)
+// releaseLocked forgets e if it is neither due, with a worker nor delayed.
+func (q *Queue[T]) releaseLocked(e *entry[T]) {
+	if e.state != idle || e.delayed {
+		return
+	}
+	delete(q.entries, e.item)
+	if len(q.spare) < spareEntries {
+		*e = entry[T]{}
+		q.spare = append(q.spare, e)
+	}
+	if q.largest > spareEntries && len(q.entries) < q.largest/8 {
+		q.shrinkLocked()
+	}
 }
 
-// Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.
-func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
-
-// NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
-func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
-
-// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that
-// somebody does not call Forget. It is 0 if the limiter has no method Tracked() int.
-func (q *RateLimitingQueue[T]) Tracked() int { return limiters.Tracked(q.limiter) }
+// shrinkLocked copies what is left of a burst, since Go's maps and slices never shrink by themselves.
+func (q *Queue[T]) shrinkLocked() {
+	q.entries = maps.Collect(maps.All(q.entries))
+	q.largest = len(q.entries)
+	// Appended to nil: slices.Clone of an empty slice keeps the array.
+	q.delayed = append(delayHeap[T](nil), q.delayed...)
+	q.waiting.levels = append([]level[T](nil), q.waiting.levels...)
+}

@@ -24,8 +24,9 @@ func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
 				<-time.After(ReportPeriod) // both alarms are set
 				q.Done(item)
 				stop(q)
-				require.False(t, q.timer.Stop(), "the timer was still set")
-				require.True(t, q.reportAt.IsZero())
+				require.False(t, q.nextDeadline.timer.Stop(), "the deadline's timer was still set")
+				require.False(t, q.nextReport.timer.Stop(), "the report's timer was still set")
+				require.False(t, q.reporting)
 			})
 		})
 	}

@@ -12,7 +12,7 @@ func (q *Queue[T]) ShutDown() {
 	q.drains.Broadcast()
 	q.unlockAndTellMetrics()
 
-	q.endReportsAndTimer()
+	q.endAlarms()
 }
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
@@ -30,13 +30,13 @@ func (q *Queue[T]) ShutDownWithDrain() {
 	}
 	q.mu.Unlock()
 
-	q.endReportsAndTimer()
+	q.endAlarms()
 }
 
 // ShuttingDown reports whether the queue was told to shut down.
 func (q *Queue[T]) ShuttingDown() bool {
 	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
+	defer q.mu.Unlock()
 	return q.shuttingDown
 }
 
@@ -63,16 +63,18 @@ func (q *Queue[T]) undrainedLocked() int {
 	return q.lenLocked() + q.processing.len
 }
 
-// endReportsAndTimer is the end of each shutdown. The queue is closed, so once reports have ended nothing sets the
-// timer again. It waits for a callback that is running, and then tells the metrics what is still being processed.
-func (q *Queue[T]) endReportsAndTimer() {
+// endAlarms is the end of each shutdown. Nothing sets the alarms again: the queue is closed, and reports have ended. It
+// waits for a call that is running, and then tells the metrics what is still being processed.
+func (q *Queue[T]) endAlarms() {
 	q.mu.Lock()
 	q.reportsEnded = true
-	q.reportAt = time.Time{}
-	q.stopTimerLocked()
+	q.reporting = false
+	q.nextDeadline.stop()
+	q.nextReport.stop()
 	q.mu.Unlock()
 
-	q.callbacks.Wait()
+	q.nextDeadline.calls.Wait()
+	q.nextReport.calls.Wait()
 
 	q.mu.Lock()
 	q.noteUnfinishedLocked()
