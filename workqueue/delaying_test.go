@@ -219,6 +219,8 @@ func TestGet_LeavesToTheAlarmWhatAWorkerHas(t *testing.T) {
 		taken := make(chan string)
 		go func() { item, _ := s.Get(); taken <- item }()
 		m.expect(t)
+		_, processing, _ := s.Contents()
+		assert.Equal(t, map[string]bool{"a": false}, processing, "nothing is due that the metrics have not heard of")
 		s.deadlineReached()
 		m.expect(t, "added")
 		s.Done("a")
