@@ -85,7 +85,7 @@ func TestBatch_VersionIsTakenOverOnceTheSinkHasIt(t *testing.T) {
 		h.gate.Unlock()
 		h.ExpectVersion("5")
 		require.Equal(t, []string{"1", "2", "4"}, during, "the second batch is 3 and 4: the room for one grows from 1")
-		for _, left := range h.r.at.stream.room {
+		for _, left := range h.r.current.stream.room {
 			require.Zero(t, left, "what was passed on must not be kept")
 		}
 	})
@@ -143,6 +143,6 @@ func TestBatch_IsBoundedHoweverMuchHasCome(t *testing.T) {
 			h.gate.Unlock()
 			h.Settle()
 		}
-		require.Len(t, h.r.at.stream.room, maxBatch)
+		require.Len(t, h.r.current.stream.room, maxBatch)
 	})
 }

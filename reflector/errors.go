@@ -48,12 +48,25 @@ const table = `
 | Other        | paged                  | wait, list          | wait, list           | wait, list           |
 `
 
-// wordsFor looks an error up in the table. The four states after Idle are its columns; columns[0] is blank: it is what
-// follows the name of the kind.
-func wordsFor(kind errorKind, state State) []string {
-	_, row, _ := strings.Cut(table, "\n| "+string(kind)+" ")
-	columns := strings.Split(row, "|")
-	return strings.Split(strings.TrimSpace(columns[state]), ", ")
+// wordsOf has the words of the table's cells.
+var wordsOf = parse(table)
+
+type cell struct {
+	kind  errorKind
+	state State
+}
+
+// parse reads the table. Each row begins with the name of a kind. Its other columns are the four states after Idle.
+func parse(table string) map[cell][]string {
+	words := map[cell][]string{}
+	for _, row := range strings.Split(strings.TrimSpace(table), "\n") {
+		columns := strings.Split(strings.Trim(row, "|"), "|")
+		kind := errorKind(strings.TrimSpace(columns[0]))
+		for state := ListingStreaming; state <= Watching; state++ {
+			words[cell{kind, state}] = strings.Split(strings.TrimSpace(columns[state]), ", ")
+		}
+	}
+	return words
 }
 
 // countTowards counts an error towards the limit of its cell in the table, if it has one, and reports whether that is
@@ -102,17 +115,17 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 	if kind == kindSink { // of another reflector's sink, which the ListerWatcher passes on
 		kind = kindOther
 	}
-	words := wordsFor(kind, r.at.name)
+	words := wordsOf[cell{kind, r.current.name}]
 	exceeded := r.countTowards(words[0], asked)
 	if exceeded {
-		words = wordsFor(kindOther, r.at.name)
+		words = wordsOf[cell{kindOther, r.current.name}]
 	}
 	says := func(word string) bool { return slices.Contains(words, word) }
 	if says("next event") {
 		r.report(ctx, err)
-		return r.at
+		return r.current
 	}
-	r.at.stream.close() // before OnError, which may take its time
+	r.current.stream.close() // before OnError, which may take its time
 	if !says("quiet") {
 		r.fail(ctx, err)
 	}
@@ -147,7 +160,7 @@ func (r *Reflector[T]) wait(err error) time.Duration {
 
 // fail keeps and reports an error of a list or watch.
 func (r *Reflector[T]) fail(ctx context.Context, err error) {
-	what := map[State]string{ListingStreaming: "stream the list", ListingPaged: "list"}[r.at.name]
+	what := map[State]string{ListingStreaming: "stream the list", ListingPaged: "list"}[r.current.name]
 	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, cmp.Or(what, "watch"), err)
 	r.update(func() { r.lastErr = err })
 	r.report(ctx, err)

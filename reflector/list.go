@@ -21,8 +21,8 @@ type streamingList[T listwatch.Object] struct {
 	asked   string              // the version that the list is not to be older than
 	initial map[listwatch.Key]T // what the stream has brought so far
 	events  int                 // how many came, bookmarks among them
-	// upTo is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
-	upTo string
+	// newest is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
+	newest string
 }
 
 func (r *Reflector[T]) listingStreaming() *state[T] {
@@ -59,24 +59,25 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
 			return l.end(ctx, ev.ResourceVersion)
 		case ev.Type == listwatch.Bookmark:
-			return l.r.at // the deadline stays: the bookmark that ends the list may never come
+			return l.r.current // the deadline stays: the bookmark that ends the list may never come
 		case isChange(ev.Type):
 			l.apply(ev)
 		}
 	}
 	l.stream.setDeadline(l.r.opts.SilenceTimeout)
-	return l.r.at
+	return l.r.current
 }
 
 // apply takes over an event of an object: an initial one, or a change that happens meanwhile.
 func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
-	if ev.Type != listwatch.Added && (l.upTo == "" || rv.IsOlder(l.upTo, ev.ResourceVersion)) {
-		l.upTo = ev.ResourceVersion
+	if ev.Type != listwatch.Added && (l.newest == "" || rv.IsOlder(l.newest, ev.ResourceVersion)) {
+		l.newest = ev.ResourceVersion
 	}
 	key := listwatch.KeyOf(ev.Object)
-	l.initial[key] = ev.Object
 	if ev.Type == listwatch.Deleted {
 		delete(l.initial, key)
+	} else {
+		l.initial[key] = ev.Object
 	}
 }
 
@@ -97,8 +98,8 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 
 // list returns what was gathered, sorted by namespace and name.
 func (l *streamingList[T]) list(version string) *listwatch.List[T] {
-	if rv.IsOlder(version, l.upTo) {
-		version = l.upTo // the end of the initial events came late
+	if rv.IsOlder(version, l.newest) {
+		version = l.newest // the end of the initial events came late
 	}
 	items := slices.SortedFunc(maps.Values(l.initial), keys.CompareObjects[T])
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}

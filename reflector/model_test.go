@@ -161,9 +161,9 @@ func (r *Reflector[T]) checkInvariants(from, to State) error {
 	switch {
 	case to != Stopped && !slices.Contains(successors[from], to):
 		return fmt.Errorf("%v leads to %v", from, to)
-	case to == Watching && r.at.stream == nil:
+	case to == Watching && r.current.stream == nil:
 		return fmt.Errorf("watching without a stream")
-	case to != Watching && r.at.stream != nil:
+	case to != Watching && r.current.stream != nil:
 		return fmt.Errorf("enters %v with a stream", to)
 	}
 	return nil

@@ -14,7 +14,7 @@ func (r *Reflector[T]) observe(seen ...observation) {
 	for i := range seen {
 		seen[i].From = r.opts.Name
 	}
-	if s := r.at.stream; s != nil {
+	if s := r.current.stream; s != nil {
 		left := time.Until(s.deadline)
 		s.timer.Stop()
 		defer s.setDeadline(left)

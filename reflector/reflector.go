@@ -22,9 +22,9 @@ type Reflector[T listwatch.Object] struct {
 	opts    Options
 	running sync.Mutex // held by Run
 
-	// mu protects at, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
+	// mu protects current, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
 	mu      sync.Mutex
-	at      *state[T] // what the reflector is doing
+	current *state[T] // what the reflector is doing
 	version string    // Invariant: the sink has everything up to here, but for what was reported.
 	lastErr error
 	stats   Stats
@@ -46,7 +46,7 @@ type Reflector[T listwatch.Object] struct {
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
 	var zero T
 	opts = opts.withDefaults(fmt.Sprintf("%T", zero))
-	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom, at: &state[T]{name: Idle}}
+	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom, current: &state[T]{name: Idle}}
 	r.batches, _ = sink.(BatchSink[T])
 	r.backoff = backoff.NewTimer(opts.Backoff)
 	return r
@@ -60,19 +60,19 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	}
 	defer r.running.Unlock()
 	defer func() { // after a panic
-		r.at.stream.close()
-		r.update(func() { r.at = stopped[T]() })
+		r.current.stream.close()
+		r.update(func() { r.current = stopped[T]() })
 	}()
 
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", r.opts.Type))
 	r.log(ctx, 3, "Starting reflector")
 	first := r.listing()
-	if r.at.name == Idle {
+	if r.current.name == Idle {
 		first = r.resuming()
 	}
 	r.enter(ctx, first)
 	for ctx.Err() == nil {
-		r.enter(ctx, r.at.step(ctx))
+		r.enter(ctx, r.current.step(ctx))
 	}
 	r.enter(ctx, stopped[T]())
 	r.log(ctx, 3, "Stopping reflector")
@@ -80,12 +80,12 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 
 // enter makes next visible, closes the stream that only the state before owned, and tells of a change.
 func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
-	last := r.at
+	last := r.current
 	if next == last { // as after most events
 		return
 	}
 	r.update(func() {
-		r.at = next
+		r.current = next
 		if next.name == Watching {
 			r.lastErr = nil
 		}
@@ -126,7 +126,7 @@ func (r *Reflector[T]) resuming() *state[T] {
 	return r.connecting()
 }
 
-// isAny: the server may take any version that it has, rather than this one.
+// isAny reports whether a request for version is for any version that the server has.
 func isAny(version string) bool { return version == "" || version == "0" }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
@@ -136,7 +136,7 @@ func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.
 func (r *Reflector[T]) Stats() Stats { return read(&r.mu, &r.stats) }
 
 // State is what the reflector is doing.
-func (r *Reflector[T]) State() State { return read(&r.mu, &r.at).name }
+func (r *Reflector[T]) State() State { return read(&r.mu, &r.current).name }
 
 // LastError is the last error of a list or watch; nil if Watching was entered since.
 func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }

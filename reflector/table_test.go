@@ -46,7 +46,7 @@ func at(t *testing.T, name State, lw listwatch.ListerWatcher[object], opts Optio
 	}
 	r.enter(t.Context(), r.connect(t.Context()))
 	require.Equal(t, Watching, r.State())
-	t.Cleanup(r.at.stream.close)
+	t.Cleanup(r.current.stream.close)
 	return r
 }
 
@@ -141,10 +141,10 @@ func TestTable_IsWhatHappens(t *testing.T) {
 		if rest := withoutLimit(text); rest != "" {
 			want = rest
 		}
-		next := r.at.step(t.Context())
+		next := r.current.step(t.Context())
 		if next.name == ListingStreaming && f.watch == nil { // the server has answered
 			r.enter(t.Context(), next)
-			next = r.at.step(t.Context())
+			next = r.current.step(t.Context())
 		}
 		require.Equal(t, want, outcome(t.Context(), r, next, reported), "%s in %v", kind, name)
 	})
@@ -155,7 +155,7 @@ func TestTable_InPlaceOfACellWithoutWordsTheRowOtherApplies(t *testing.T) {
 		if text == "-" {
 			r := at(t, name, failing{}, Options{OnError: quiet})
 			next := r.follow(t.Context(), kind, "5", errorOfKind[kind])
-			other := strings.Join(wordsFor(kindOther, name), ", ")
+			other := strings.Join(wordsOf[cell{kindOther, name}], ", ")
 			require.Equal(t, other, outcome(t.Context(), r, next, 1), "%s in %v", kind, name)
 		}
 	})
@@ -168,7 +168,7 @@ func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
 			return
 		}
 		r := at(t, name, failing{}, Options{MaxInternalErrorRetry: time.Hour, OnError: quiet})
-		here, asked, times := r.at, "5", 1
+		here, asked, times := r.current, "5", 1
 		follow := func() string {
 			r.enter(t.Context(), here)
 			return outcome(t.Context(), r, r.follow(t.Context(), kind, asked, errorOfKind[kind]), 1)
@@ -184,7 +184,7 @@ func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
 			<-time.After(time.Hour)
 			r.internal.last = time.Now() // as if there had been one each second
 		}
-		other := strings.Join(wordsFor(kindOther, name), ", ")
+		other := strings.Join(wordsOf[cell{kindOther, name}], ", ")
 		require.Equal(t, other, follow(), "%s in %v", kind, name)
 	})
 }

@@ -29,16 +29,16 @@ func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
 //	            ┌───────── one batch ─────────┐
 //	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
 //	from      5 5        5           5                     5              5: 4 is older, so ErrRewound
-//	at        5 6        8           8, then 9             9: 7 is older  9
+//	newest    5 6        8           8, then 9             9: 7 is older  9
 //	sink        -        -           Add, Update; Bookmark Update         -
 //	r.version 5 5        5           8, then 9             9              9
 //
-// Invariant: r.version is at, between two steps. Within a step it follows once the sink has the events.
+// Invariant: r.version is newest, between two steps. Within a step it follows once the sink has the events.
 type liveWatch[T listwatch.Object] struct {
 	r      *Reflector[T]
 	stream *stream[T]
 	from   string // the version that it began at; an older event shows that the server was set back
-	at     string // the version of the newest event; an older event is counted, and passed on all the same
+	newest string // the newest version of an event; an older event is counted, and passed on all the same
 	// versionsMayFall: they are not compared; the last one counts.
 	versionsMayFall bool
 	// shortUntil: a watch that ends before is very short. It is zero once it brought something worth having.
@@ -50,7 +50,7 @@ type liveWatch[T listwatch.Object] struct {
 
 // watching is a watch that begins on s, at the version that the sink has.
 func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
-	w := &liveWatch[T]{r: r, stream: s, from: r.version, at: r.version, shortUntil: shortUntil, began: time.Now()}
+	w := &liveWatch[T]{r: r, stream: s, from: r.version, newest: r.version, shortUntil: shortUntil, began: time.Now()}
 	// A fake clientset has no server that gives versions: its objects keep those that a test gave them, in any order.
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
 		w.versionsMayFall = u.UnorderedVersions()
@@ -69,7 +69,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		return w.failed(ctx, err)
 	}
 	w.events += len(events)
-	done := 0 // so many of the events
+	done := 0 // how many of the events need no more work
 	for i := range events {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
@@ -92,7 +92,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	if n := len(events); n == len(w.stream.room) && n < maxBatch && w.r.batches != nil {
 		w.stream.room = make([]listwatch.Event[T], 2*n)
 	}
-	return w.r.at
+	return w.r.current
 }
 
 // maxBatch bounds a batch. A sink that takes no batches gets single events, so the version is never behind for long.
@@ -111,12 +111,12 @@ func (w *liveWatch[T]) isOlder(version, than string) bool {
 // would repeat history. A watch from "" or "0" starts with an Added for each object that is there, in no order. The
 // first other event with a version ends these.
 func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) {
-	synthetic := typ == listwatch.Added && isAny(w.at)
+	synthetic := typ == listwatch.Added && isAny(w.newest)
 	switch {
-	case w.isOlder(version, w.at):
+	case w.isOlder(version, w.newest):
 		w.r.update(func() { w.r.stats.OldVersions++ })
-	case version != "" && version != w.at && !synthetic:
-		w.at = version
+	case version != "" && version != w.newest && !synthetic:
+		w.newest = version
 		w.shortUntil = time.Time{}
 	}
 }
@@ -131,14 +131,14 @@ func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]
 	w.passed += len(events)
 	r.update(func() {
 		r.stats.Events += uint64(len(events))
-		r.version = w.at
+		r.version = w.newest
 	})
 }
 
 // bookmark tells the sink of a bookmark, unless the sink is past it.
 func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	r := w.r
-	if version == "" || w.isOlder(version, w.at) {
+	if version == "" || w.isOlder(version, w.newest) {
 		r.update(func() { r.stats.OldVersions++ })
 		return
 	}
@@ -146,31 +146,46 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	r.tell(ctx, observation{Kind: "Bookmark", Version: version}, func() error { return r.sink.Bookmark(version) })
 	r.update(func() {
 		r.stats.Bookmarks++
-		r.version = w.at
+		r.version = w.newest
 	})
 }
 
-// unreadable decides what follows an event that cannot be read. The version stays until the next
-// good event. A deletion with a key reaches the sink as DeleteKey, so its version is taken over.
+// unreadable decides what follows an event that cannot be read. The version stays until the next good event.
 func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
-	r, kind := w.r, kindObject
-	named, deleted := bad.Key != (listwatch.Key{}), bad.Type == listwatch.Deleted
-	switch {
-	case named: // the version that the sink has stays
-	case !isAny(r.version) && !w.versionsMayFall && r.rereadFrom != r.version:
-		kind = kindUnnamed // If it was damaged on the way, it can be read when it is asked for once more.
-		r.rereadFrom = r.version
-	case deleted || bad.Type == 0: // 0: the type is unknown. Only a list can tell what is gone.
-		kind = kindLostDeletion
+	named := bad.Key != (listwatch.Key{})
+	if !named {
+		return w.r.follow(ctx, w.kindOfUnnamed(bad), w.from, bad)
 	}
-	next := r.follow(ctx, kind, w.from, bad)
-	if named && deleted {
-		seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
-		r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
-		w.advance(bad.Type, bad.ResourceVersion)
-		r.update(func() { r.version = w.at })
+	next := w.r.follow(ctx, kindObject, w.from, bad)
+	if bad.Type == listwatch.Deleted {
+		w.deleteKey(ctx, bad)
 	}
 	return next
+}
+
+// kindOfUnnamed is the kind of an unreadable event whose object has no readable name. If it was damaged on the way, it
+// can be read when it is asked for once more. The second time, only a list can tell what a deletion was of.
+func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
+	r := w.r
+	canAskAgain := !isAny(r.version) && !w.versionsMayFall
+	if canAskAgain && r.rereadFrom != r.version {
+		r.rereadFrom = r.version
+		return kindUnnamed
+	}
+	typeUnknown := bad.Type == 0
+	if bad.Type == listwatch.Deleted || typeUnknown {
+		return kindLostDeletion
+	}
+	return kindObject
+}
+
+// deleteKey tells the sink of a deletion whose object cannot be read. So the deletion's version is taken over.
+func (w *liveWatch[T]) deleteKey(ctx context.Context, bad *listwatch.ObjectError) {
+	r := w.r
+	seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
+	r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
+	w.advance(bad.Type, bad.ResourceVersion)
+	r.update(func() { r.version = w.newest })
 }
 
 // failed decides what follows an error that ended the watch.
@@ -190,7 +205,8 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	return w.r.follow(ctx, kind, w.from, err)
 }
 
-// isVeryShort: the watch brought nothing in less than a second; asking again at once might go on for ever.
+// isVeryShort reports whether the watch has brought nothing and is younger than a second. Asking again at once might then
+// go on for ever.
 func (w *liveWatch[T]) isVeryShort() bool { return time.Now().Before(w.shortUntil) }
 
 // count adds the watch to Stats once it has ended.

@@ -391,10 +391,10 @@ func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
 func TestWatch_ItsContextEndsWithIt(t *testing.T) {
 	story(t, Options{}, func(h *harness) {
 		h.Start()
-		first := h.r.at.stream
+		first := h.r.current.stream
 		h.BreakWatch(io.EOF)
 		h.Settle()
-		require.NotSame(t, first, h.r.at.stream)
+		require.NotSame(t, first, h.r.current.stream)
 		require.Error(t, first.ctx.Err())
 	})
 }
