@@ -27,7 +27,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "10-customresource", Title: "A kind of one's own, with and without a Go type",
-	Layer: "sharedinformer/factory_informers.go", Next: "docs/learn/tour.md, chapter 8", Tell: demo.Steps(tell, convert)}
+	Layer: "sharedinformer/factory/informers.go", Next: "docs/learn/tour.md, chapter 8", Tell: demo.Steps(tell, convert)}
 
 // Garden is the kind as a Go type. For a scheme it has to know its kind, and how to copy itself.
 type Garden struct {

@@ -314,7 +314,16 @@ func checkSource(t *testing.T, s demo.Story) {
 	require.NoError(t, err)
 	require.Equal(t, filepath.Base(dir), s.Name)
 	page, _, _ := strings.Cut(s.Next, ", chapter ")
-	info, err := os.Stat(filepath.Join("..", "..", page))
+	requireFile(t, page)
+	if s.Layer != "" {
+		requireFile(t, s.Layer)
+	}
+}
+
+// requireFile takes a path from the module's folder.
+func requireFile(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(filepath.Join("..", "..", path))
 	require.NoError(t, err)
-	require.False(t, info.IsDir(), "%s is no file", s.Next)
+	require.False(t, info.IsDir(), "%s is no file", path)
 }
