@@ -119,7 +119,7 @@ func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request)
 	if always := w.scenario.Always; changed && always != nil {
 		err := <-protected(func() error { return always(w.viewer.view()) })
 		if err != nil {
-			w.found(Invariant, "after %s: %v", req, err)
+			w.foundAt(req.object, Invariant, "after %s: %v", req, err)
 		}
 	}
 }

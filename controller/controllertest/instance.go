@@ -25,6 +25,7 @@ type instance struct {
 	// Protected by world.mu.
 	dead     bool // nothing that it still sends reaches the server, and it sees nothing any more
 	replaced bool // another replica has taken over
+	sentAway bool // it has ended because it was sent away, which is no reason for a back-off
 	overdue  bool // it is known that it does not end in time
 }
 
@@ -38,7 +39,7 @@ func (w *world) supervise() {
 			if !again {
 				return
 			}
-			if w.awaitReturn() {
+			if w.wasSentAway() {
 				continue
 			}
 			delay := backoff.next(time.Since(began))
@@ -85,13 +86,20 @@ func (w *world) runOnce() bool {
 	return !w.ending && !i.replaced && w.ctx.Err() == nil
 }
 
-// start returns the next instance, or nil if the play ends.
+func (w *world) wasSentAway() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.current.sentAway
+}
+
+// start returns the next instance, or nil if the play ends. It waits while the program is sent away.
 func (w *world) start() *instance {
 	i := &instance{world: w}
 	i.ctx, i.cancel = context.WithCancel(w.ctx)
 	i.cfg, i.shut = w.open(i.answer)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.awaitBackLocked()
 	if w.ending {
 		i.cancel()
 		i.shut()
@@ -135,6 +143,9 @@ func (i *instance) isCutOff(req request) bool {
 func (w *world) stop() {
 	w.mu.Lock()
 	w.ending = true
+	if w.back != nil { // a step has failed while the program was away
+		w.letBackLocked()
+	}
 	current := w.current
 	w.mu.Unlock()
 	current.cancel()

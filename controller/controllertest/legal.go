@@ -133,17 +133,27 @@ func (t timings) awayFrom(after map[int]int) (leaves, comes map[int]bool) {
 	return leaves, comes
 }
 
-// legalEnds plays the other timings without faults. What goes wrong there is told, and is no legal end.
-func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []played) {
+// legalEnd is a play at other times.
+type legalEnd struct {
+	played
+	chance map[string]bool // paths that are left to chance
+}
+
+// legalEnds plays the other timings without faults, each twice, as the reference is. What goes wrong there is told, and is no legal end.
+func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []legalEnd) {
 	t.Helper()
 	for _, other := range otherTimings(s.Steps) {
-		p := s.playAt(t, nil, s.Limit, other)
-		if len(p.problems) > 0 {
-			t.Logf("not legal, though without a fault: if %s: %s: %s", other, p.problems[0].oracle, p.problems[0].text)
+		p, again := s.playAt(t, nil, s.Limit, other), s.playAt(t, nil, s.Limit, other)
+		if wrong := slices.Concat(p.problems, again.problems); len(wrong) > 0 {
+			t.Logf("not legal, though without a fault: if %s: %s: %s", other, wrong[0].oracle, wrong[0].text)
 			continue
 		}
-		legal = append(legal, p)
-		differences := without(chance, reference.differences(p))
+		end := legalEnd{p, maps.Clone(chance)}
+		for _, d := range p.differences(again) {
+			end.chance[d.path] = true
+		}
+		legal = append(legal, end)
+		differences := without(end.chance, reference.differences(p))
 		for _, d := range differences[:min(len(differences), 3)] {
 			t.Logf("legal, too, if %s: %s", other, d)
 		}
@@ -157,11 +167,11 @@ func without(chance map[string]bool, all []difference) []difference {
 }
 
 // unlike compares a play with the play without faults, at each moment with the legal state that is nearest.
-func (p played) unlike(legal []played, chance map[string]bool, other played) (all []difference) {
+func (p played) unlike(legal []legalEnd, chance map[string]bool, other played) (all []difference) {
 	for n := range other.moments {
 		nearest := without(chance, p.differencesAt(n, other))
 		for _, l := range legal {
-			differences := without(chance, l.differencesAt(n, other))
+			differences := without(l.chance, l.differencesAt(n, other))
 			if len(differences) < len(nearest) {
 				nearest = differences
 			}
@@ -176,6 +186,7 @@ func (w *world) sendAway() {
 	w.mu.Lock()
 	w.back = make(chan struct{})
 	current := w.current
+	current.sentAway = true
 	w.mu.Unlock()
 	current.crash()
 }
@@ -183,22 +194,24 @@ func (w *world) sendAway() {
 func (w *world) letBack() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	close(w.back)
-	w.back = nil
+	w.letBackLocked()
 	w.calmAfterLocked(w.scenario.Quiet)
 }
 
-// awaitReturn waits for the end of sendAway, and reports whether the program was away.
-func (w *world) awaitReturn() bool {
-	w.mu.Lock()
-	back := w.back
-	w.mu.Unlock()
-	if back == nil {
-		return false
+func (w *world) letBackLocked() {
+	close(w.back)
+	w.back = nil
+}
+
+// awaitBackLocked waits until the program is not away. Meanwhile world.mu is not locked.
+func (w *world) awaitBackLocked() {
+	for w.back != nil && w.ctx.Err() == nil {
+		back := w.back
+		w.mu.Unlock()
+		select {
+		case <-back:
+		case <-w.ctx.Done():
+		}
+		w.mu.Lock()
 	}
-	select {
-	case <-back:
-	case <-w.ctx.Done():
-	}
-	return true
 }

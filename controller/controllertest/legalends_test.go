@@ -2,6 +2,8 @@ package controllertest_test
 
 import (
 	"context"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +62,25 @@ func TestLegalEnds_AFaultMayHideWhatWasThereInBetween(t *testing.T) {
 func TestLegalEnds_AFaultMayShowWhatTheProgramWouldNotHaveSeen(t *testing.T) {
 	report := explore(t, hurried(rememberLater, controllertest.HoldMinutes))
 	require.Equal(t, report.Planned, report.Fired)
+	require.Empty(t, report.Findings)
+}
+
+// The program writes down another number in each play, but only for a text that it does not see in the play without faults.
+func TestLegalEnds_ChanceInOneOfThemIsNotCompared(t *testing.T) {
+	var chance atomic.Int32
+	s := hurried(func(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
+		err := rememberLater(ctx, c, vault)
+		secret, found := c.client.CoreV1().Secrets(vault.Namespace).Get(ctx, "web-one", metav1.GetOptions{})
+		if err != nil || found != nil || secret.StringData != nil || secret.Data != nil {
+			return err
+		}
+		secret.StringData = map[string]string{"n": strconv.Itoa(int(chance.Add(1)))}
+		_, err = c.client.CoreV1().Secrets(vault.Namespace).Update(ctx, secret, metav1.UpdateOptions{})
+		return err
+	}, controllertest.HoldMinutes)
+	report := explore(t, s)
+	require.Equal(t, report.Planned, report.Fired)
+	require.NotZero(t, chance.Load())
 	require.Empty(t, report.Findings)
 }
 

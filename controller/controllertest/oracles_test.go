@@ -201,6 +201,20 @@ func TestOracles_EachFindsWhatItIsFor(t *testing.T) {
 	}
 }
 
+func TestStory_TellsOfTheWriteThatBrokeTheInvariant(t *testing.T) {
+	report := explore(t, controllertest.Scenario{
+		Start: afterRefusal(func(ctx context.Context, cfg *rest.Config) error {
+			secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+			_, _ = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}, metav1.CreateOptions{})
+			return secrets.Delete(ctx, "bad", metav1.DeleteOptions{}) // so that the end state does not tell
+		}),
+		Steps:  []controllertest.Step{controllertest.Settle()},
+		Always: ifBad(func() error { return errors.New("that is bad") }),
+		Faults: []controllertest.Fault{controllertest.ServerError},
+	})
+	require.Contains(t, only(t, report).Story, "program create secrets default/bad #1: version")
+}
+
 // heartbeat writes into a ConfigMap again and again.
 func heartbeat(period time.Duration) controllertest.Start {
 	return func(ctx context.Context, cfg *rest.Config) error {

@@ -60,11 +60,11 @@ func (w *world) judgePaceLocked(req request, p *pace) {
 	within := time.Since(p.began).Round(time.Millisecond)
 	switch {
 	case p.vain > inVainAMinute:
-		w.foundLocked(Paces, "%d writes of %s%s %s within %v have changed nothing", p.vain, req.resource, req.sub, req.object, within)
+		w.foundAtLocked(req.object, Paces, "%d writes of %s%s %s within %v have changed nothing", p.vain, req.resource, req.sub, req.object, within)
 	case p.them > triesAMinute/2:
-		w.foundLocked(Paces, "the program has tried to write %s%s %s %d times within %v, and others %d times: two fight over it",
+		w.foundAtLocked(req.object, Paces, "the program has tried to write %s%s %s %d times within %v, and others %d times: two fight over it",
 			req.resource, req.sub, req.object, p.program, within, p.them)
 	default:
-		w.foundLocked(Paces, "the program has tried to write %s%s %s %d times within %v", req.resource, req.sub, req.object, p.program, within)
+		w.foundAtLocked(req.object, Paces, "the program has tried to write %s%s %s %d times within %v", req.resource, req.sub, req.object, p.program, within)
 	}
 }

@@ -192,7 +192,7 @@ func (p *played) keep(w *world, when string) {
 	c := newComparer(objects, w.made(), w.scenario.Ignore)
 	for _, obj := range objects {
 		if obj.GetDeletionTimestamp() != nil && !c.isIgnored(place{obj: obj}) {
-			w.found(CleansUp, "%s: %s is still being deleted, with the finalizers %q", when, c.identity(obj), obj.GetFinalizers())
+			w.foundAt(objectOf(c.identity(obj)), CleansUp, "%s: %s is still being deleted, with the finalizers %q", when, c.identity(obj), obj.GetFinalizers())
 		}
 	}
 	p.moments = append(p.moments, moment{when, c.state(), c.matched})

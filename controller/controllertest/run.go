@@ -292,7 +292,7 @@ func inParallel(n int, do func(int)) {
 }
 
 // judge asks the oracles.
-func (s *Scenario) judge(plan []planned, reference, p played, legal []played, chance map[string]bool) Finding {
+func (s *Scenario) judge(plan []planned, reference, p played, legal []legalEnd, chance map[string]bool) Finding {
 	problems := p.problems
 	concerned := map[string]bool{}
 	for _, fault := range plan {
@@ -300,7 +300,7 @@ func (s *Scenario) judge(plan []planned, reference, p played, legal []played, ch
 	}
 	ask := func(oracle Oracle, format string, args ...any) {
 		if s.asks(oracle) {
-			problems = append(problems, problem{oracle, fmt.Sprintf(format, args...)})
+			problems = append(problems, problem{oracle: oracle, text: fmt.Sprintf(format, args...)})
 		}
 	}
 	for _, d := range reference.unlike(legal, chance, p) {
@@ -313,6 +313,9 @@ func (s *Scenario) judge(plan []planned, reference, p played, legal []played, ch
 	var finding Finding
 	broken := map[Oracle]bool{}
 	for _, found := range problems {
+		if !broken[found.oracle] { // what follows from the first problem would make the story long
+			concerned[found.object] = true
+		}
 		broken[found.oracle] = true
 		if len(finding.Problems) < enough {
 			finding.Problems = append(finding.Problems, string(found.oracle)+": "+found.text)

@@ -79,6 +79,7 @@ type watching struct {
 type problem struct {
 	oracle Oracle
 	text   string
+	object string // that it is about, if it is about one
 }
 
 func newWorld(s *Scenario, plan []planned, limit int) *world {
@@ -152,17 +153,26 @@ func ends(all *sync.WaitGroup) bool {
 }
 
 func (w *world) found(oracle Oracle, format string, args ...any) {
+	w.foundAt("", oracle, format, args...)
+}
+
+// foundAt is found of a problem with an object, which the story is then about.
+func (w *world) foundAt(object string, oracle Oracle, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.foundLocked(oracle, format, args...)
+	w.foundAtLocked(object, oracle, format, args...)
 }
 
 // enough is how many problems of a play are kept: the first ones tell most.
 const enough = 20
 
 func (w *world) foundLocked(oracle Oracle, format string, args ...any) {
+	w.foundAtLocked("", oracle, format, args...)
+}
+
+func (w *world) foundAtLocked(object string, oracle Oracle, format string, args ...any) {
 	if w.scenario.asks(oracle) && len(w.problems) < enough {
-		w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...)})
+		w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...), object})
 	}
 }
 
