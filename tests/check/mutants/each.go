@@ -77,7 +77,7 @@ func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 		verdict, _ := suites[cmp.Or(folder, m.Layer())].try(t, parent, m)
 		return verdict
 	})
-	tally.judge(t, 0)
+	tally.judge(t)
 }
 
 // layersOf are the layers by their folders; it is one if folder is not "".
@@ -128,11 +128,16 @@ func tryEach(t *testing.T, all []Mutant, try func(t *testing.T, parent *testing.
 			}
 		})
 	}
+	ended := make(chan struct{})
+	go func() { workers.Wait(); close(ended) }()
 	for _, m := range inTurns(all) {
-		next <- m
+		select {
+		case next <- m:
+		case <-ended: // a require of the parent's ends the worker in which it fails
+		}
 	}
 	close(next)
-	workers.Wait()
+	<-ended
 	return &tally
 }
 

@@ -52,7 +52,7 @@ func eachInItsLayer(t *testing.T, all []Mutant) {
 		}
 		return verdict
 	})
-	tally.judge(t, 0)
+	tally.judge(t)
 	if *update {
 		writeFirst(t, caughtBy)
 	}

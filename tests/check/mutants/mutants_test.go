@@ -83,7 +83,7 @@ func TestMutants_ThirtyOfFortyAreCaughtByTheProgramsFaultsAlone(t *testing.T) {
 	} else {
 		tally.add(tryEach(t, others, try))
 	}
-	tally.judge(t, len(all)-enough)
+	tally.judgeBy(t, enough, len(all)-enough)
 }
 
 func TestJudge_TellsTestsThatFailFromTestsThatAreLate(t *testing.T) {
@@ -112,5 +112,7 @@ func TestTally_AMutantThatTimesOutIsNotCaught(t *testing.T) {
 	require.Equal(t, "19 mutants caught, 1 timed out [a]", c.String())
 	c.timedOut = append(c.timedOut, "b")
 	require.True(t, c.tooMany())
+	c = Tally{caught: 29, timedOut: []string{"a"}, missed: make([]string, 14)}
+	require.Equal(t, []string{"29 are caught, want 30"}, c.problems(30, 14), "44 bugs, of which one timed out")
 	require.Greater(t, patienceAfter(time.Minute), 2*time.Minute, "a slow machine is not a bug")
 }

@@ -194,14 +194,30 @@ func (c *Tally) add(other *Tally) {
 	c.missed = append(c.missed, other.missed...)
 }
 
-// judge says what came of the bugs. Of those that did not time out, so many may be missed.
-func (c *Tally) judge(t *testing.T, mayMiss int) {
-	t.Helper()
-	t.Log(c)
+// problems are what is wrong with the counts. So many bugs have to be caught; one that timed out is not, nor is it missed.
+func (c *Tally) problems(mustCatch, mayMiss int) (all []string) {
 	if c.tooMany() {
-		t.Errorf("more than one in twenty timed out: %v", c.timedOut)
+		all = append(all, fmt.Sprintf("more than one in twenty timed out: %v", c.timedOut))
 	}
 	if len(c.missed) > mayMiss {
-		t.Errorf("not caught: %v", c.missed)
+		all = append(all, fmt.Sprintf("not caught: %v", c.missed))
+	}
+	if c.caught < mustCatch {
+		all = append(all, fmt.Sprintf("%d are caught, want %d", c.caught, mustCatch))
+	}
+	return all
+}
+
+// judge says what came of the bugs, all of which have to be caught but for those that timed out.
+func (c *Tally) judge(t *testing.T) {
+	t.Helper()
+	c.judgeBy(t, 0, 0)
+}
+
+func (c *Tally) judgeBy(t *testing.T, mustCatch, mayMiss int) {
+	t.Helper()
+	t.Log(c)
+	for _, problem := range c.problems(mustCatch, mayMiss) {
+		t.Error(problem)
 	}
 }
