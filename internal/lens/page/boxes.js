@@ -1,5 +1,6 @@
 // What is inside each box of the house: what the layers say of this moment.
 import { html, useMemo } from './ui.js';
+import { lastList } from './fold.js';
 import { StateMachine } from './machine.js';
 import { Countdown, Key, Keys } from './parts.js';
 
@@ -50,9 +51,16 @@ function byKey(deltas) {
   return [...keys];
 }
 
+// Listed tells of the newest list: in this layer what it lacks is found, and becomes a tombstone.
+function Listed({ kind, words, view }) {
+  const list = lastList(view, kind);
+  return list && html`<p class=${list.missing > 0 ? 'bad' : 'none'} data-test=${'listed-' + kind}>${words.listed(list.n, list.missing)}</p>`;
+}
+
 function DeltaFifo({ words, view, choose }) {
   return informers(view).map(([name, { kind, queued, pending }]) => html`<p key=${name}>${kind}: <b
     data-test=${'queued-' + name}>${words.number(queued)}</b> ${words.inQueue}</p>
+    <${Listed} kind=${kind} words=${words} view=${view} />
     <ul class="rows">${byKey(pending ?? []).slice(0, mostRows).map(([key, deltas]) => html`<li key=${key}>
       ${key && html`<${Key} name=${key} view=${view} choose=${choose} />`}
       <span class="deltas">${deltas.map((d) => (d.rv ? d.type + ' @' + d.rv : d.type)).join(', ')}</span></li>`)}</ul>`);

@@ -170,6 +170,13 @@ export const allows = ({ can }, act) => can === null || can.includes(act);
 // kinds are those of the informers, in an order that stays.
 export const kinds = ({ state }) => Object.entries(state?.informers ?? {}).sort().reverse().map(([, { kind }]) => kind);
 
+// lastList is what the newest list of a kind brought: n objects, and missing of those that the store had.
+export function lastList({ events }, kind) {
+  const list = events.findLast((e) => e.at === 'handed' && e.kind === kind && e.action === 'Replace');
+  const tombstones = !list ? [] : events.filter((e) => e.seq > list.seq && e.at === 'called' && e.kind === kind && e.tombstone);
+  return list && { n: list.key ? list.n ?? 1 : 0, missing: new Set(tombstones.map(({ key }) => key)).size };
+}
+
 // total adds up the counts of all kinds.
 export function total(kinds) {
   return Object.values(kinds ?? {}).reduce((sum, n) => sum + n, 0);

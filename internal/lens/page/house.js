@@ -21,8 +21,7 @@ export function House(props) {
   const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
   const now = useReplay(lens, live, slowness);
   const replay = view.past ? replayOf(view) : now;
-  const asked = useServer(view);
-  const server = view.past ? null : asked;
+  const server = useServer(view);
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
     <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}

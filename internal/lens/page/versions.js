@@ -1,7 +1,7 @@
 // The chosen object's version on the server, in the store and as each handler was told last, side by side.
-import { versions as ask } from './connection.js';
+import { versions } from './connection.js';
 import { keepObjects } from './fold.js';
-import { html, useEffect, useRef, useState } from './ui.js';
+import { html, useEffect, useMemo, useState } from './ui.js';
 
 const none = 'none'; // it was there and is not, or is not there
 
@@ -33,26 +33,48 @@ export const differs = ([[, server]], rv) => server !== '' && rv !== '' && rv !=
 // isWhole reports whether all keys of a store are listed.
 const isWhole = (store) => !!store && Object.keys(store.objects).length < keepObjects;
 
+// answerAt returns what the server said last about the chosen object, up to the moment that is shown; null is nothing.
+export const answerAt = (answers, about, seq) => answers.findLast((a) => a.about === about && a.seq <= seq) ?? null;
+
+const gathers = 100; // milliseconds, after which a question is asked
+const mostAnswers = 200;
+
+// asker returns a function that asks the server about a key, in {key, about, seq}, and passes each answer on. It asks one question
+// after another, so that no answer is older than the one before; of those that wait, the newest.
+export function asker(answer) {
+  let wanted = null;
+  let isAsking = false;
+  return async (question) => {
+    wanted = question;
+    if (isAsking) {
+      return;
+    }
+    isAsking = true;
+    while (wanted) {
+      await new Promise((resolve) => { setTimeout(resolve, gathers); });
+      const asked = wanted;
+      wanted = null;
+      const got = await versions(asked.key).catch(() => null); // a server that is down keeps what it has
+      if (got) {
+        answer({ ...asked, got });
+      }
+    }
+    isAsking = false;
+  };
+}
+
 // useServer asks the server for its versions of the chosen object whenever it may have changed. It is null where that
-// cannot be asked.
+// cannot be asked, and for a moment at which it was not.
 export function useServer(view) {
-  const [server, setServer] = useState(null);
-  const asked = useRef(0); // how often
+  const [answers, setAnswers] = useState([]); // oldest first
+  const ask = useMemo(() => asker((answer) => setAnswers((old) => [...old, answer].slice(-mostAnswers))), []);
   const about = `${view.world} ${view.chosen}`;
   useEffect(() => {
-    if (!view.chosen || !view.state?.server || view.past) {
-      return undefined;
+    if (view.chosen && view.state?.server && !view.past) {
+      ask({ key: view.chosen, about, seq: view.seq });
     }
-    const { seq } = view;
-    const timer = setTimeout(async () => {
-      asked.current += 1;
-      const n = asked.current;
-      const got = await ask(view.chosen).catch(() => null);
-      setServer((old) => (got && n === asked.current ? { about, got, seq } : old)); // a server that is down keeps what it has
-    }, 100);
-    return () => clearTimeout(timer);
   }, [about, view.state?.server?.revision, view.seq]);
-  return server?.about === about ? server : null;
+  return answerAt(answers, about, view.seq);
 }
 
 export function Versions({ view, server, words }) {
@@ -62,7 +84,8 @@ export function Versions({ view, server, words }) {
   return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, server).map(({ kind, places }) => html`
     <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
       const isOther = differs(places, rv);
+      const place = name === 'server' && view.past && !server ? 'sent' : name;
       return html`<span key=${name} class=${'version' + (isOther ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
-        data-differs=${isOther}>${isOther ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
+        data-differs=${isOther}>${isOther ? '≠ ' : ''}${words.places[place] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
     })}</span>`)}</p>`;
 }

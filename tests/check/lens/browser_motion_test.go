@@ -3,6 +3,7 @@ package lens
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -120,6 +121,7 @@ func TestMotion_AnActSkipsWhatIsBehind(t *testing.T) {
 	b.click("play-make")
 	b.says("objects-ingresses", "1")
 	b.worldRests() // or what comes later would wait for the clock
+	b.says("lag", "boxes: now; dots:")
 	b.says("lag", "events behind")
 	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=apiserver]")
 	b.click("play-cut")
@@ -188,11 +190,16 @@ func TestVersions_AnOldCopyIsMarked(t *testing.T) {
 	b.deletes()
 	b.says("version-Service-server", "none")
 	b.says("unsent-Service", "DELETE Service")
+	deleted := eval[int](b, `lens.view().seq`)
 	b.click("play-cut")
 	b.until(`!document.querySelector('[data-test=unsent-Service]')`)
 	b.says("version-Service-store", "none")
 	b.says("version-Service-audit", "none")
 	differs(false)
+	b.enter("moment", strconv.Itoa(deleted))
+	b.sees("past")
+	b.says("version-Service-server", "none")
+	differs(true)
 }
 
 // In a storm no frame draws the whole page: the house and all else take turns.

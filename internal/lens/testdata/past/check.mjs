@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [fold, past, ...files] = process.argv.slice(2);
-const { fold: next, start } = await import(pathToFileURL(resolve(fold)));
+const { fold: next, lastList, start } = await import(pathToFileURL(resolve(fold)));
 const { keep, marksOf, viewAt } = await import(pathToFileURL(resolve(past)));
 const fields = ['seq', 'counts', 'faults', 'gate', 'state', 'stores'];
 const sorted = (value) => JSON.stringify(value, (_, v) =>
@@ -51,3 +51,11 @@ want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Servic
 want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
 want('the marks', marksOf(history, events).map(({ seq, what }) => [seq, what]), [[4, 'tombstone'], [5, 'fault'], [5, 'conflict']]);
+
+// The newest list of a kind, with what it lacks. Each handler is told of a tombstone.
+const handed = (seq, more) => seen(seq, 'handed', { action: 'Replace', ...more });
+const dead = (seq, key) => seen(seq, 'called', { key, tombstone: true });
+const lists = [handed(1), dead(2, 'default/a'), handed(3, { n: 2 }), handed(4, { n: 2 }), dead(5, 'default/b'), dead(6, 'default/b'),
+  handed(7, { kind: 'Ingress', key: '' })];
+want('the newest list', ['Service', 'Ingress', 'Secret'].map((kind) => lastList({ events: lists }, kind) ?? null),
+  [{ n: 2, missing: 1 }, { n: 0, missing: 0 }, null]);
