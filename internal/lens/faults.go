@@ -26,6 +26,7 @@ var faultKinds = map[string]struct {
 	once    bool                    // and that is all of it
 }{
 	"cut":     {refused: []apiserver.Failure{{Verb: "watch"}}, start: breakWatches}, // without an answer
+	"break":   {start: breakWatches, once: true},                                    // new ones work at once
 	"compact": {start: (*apiserver.Faults).Compact, once: true},
 	"expire":  {start: func(f *apiserver.Faults) { f.ExpireWatches() }, once: true},
 	"stop":    {start: breakWatches},

@@ -149,11 +149,22 @@ function askForContents(before) {
     asking = false;
     const { world } = view;
     const data = await snapshot();
+    await reached(data); // contents that are newer than the events would be those of a moment that is not theirs
     if (data.world === world && view.world === world && !view.gate.muted) { // else it would show what nobody is to see
       dispatch({ type: 'contents', data });
     }
   };
   setTimeout(() => ask().catch(() => {}), askEvery); // without a connection there will be a snapshot later
+}
+
+// reached waits until the page has the events up to a snapshot, or another world.
+function reached({ world, seq }) {
+  const isThere = () => view.seq >= seq || view.world !== world;
+  return new Promise((resolve) => {
+    const look = () => isThere() && resolve(end());
+    const end = subscribe(viewers, look);
+    look();
+  });
 }
 
 // draw renders once a frame at most, and no more often than drawEvery. In a storm the house and all else take turns, so that

@@ -76,7 +76,7 @@ async function answerOf(response) {
 }
 
 // What changes the world is done in the order in which it was asked for, although one request may overtake another.
-const inOrder = ['apply', 'delete', 'storm', 'fault'];
+const inOrder = ['apply', 'delete', 'storm', 'fault', 'reset', 'replay', 'beside'];
 let before = Promise.resolve();
 
 // act does something: see "What can be done" in PROTOCOL.md. A body that is a text is sent as it is.

@@ -23,8 +23,8 @@ export function stepsOf(events) {
   return steps;
 }
 
-// move returns the tokens after a step, oldest first.
-export const move = (tokens, step) => step.reduce(moved, tokens).slice(-mostTokens);
+// move returns the tokens after a step, oldest first. A step may be a list of thousands of objects.
+export const move = (tokens, step) => step.reduce(moved, tokens);
 
 // after returns what is shown, {tokens, step}, after some steps more.
 export const after = ({ tokens, step }, steps) => ({ tokens: steps.reduce(move, tokens), step: steps.at(-1) ?? step });
@@ -43,7 +43,7 @@ function moved(tokens, e) {
     from: isNew ? (begins.includes(e.at) ? box : before[e.at]) : was.from,
     tombstone: !!e.tombstone, error: !!e.error, ended: ends.includes(e.at),
   };
-  return [...tokens.filter((other) => other.id !== id), token];
+  return [...tokens.filter((other) => other.id !== id), token].slice(-mostTokens);
 }
 
 // pauseAfter is how long a step is shown before the next one, in milliseconds, at a speed such as 1/1000. What would be

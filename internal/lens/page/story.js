@@ -40,12 +40,16 @@ export function Story({ view, lens, words, choose }) {
       return undefined;
     }
     let timer = 0;
+    let isOver = false; // skipped: another telling is none of its business
     const stands = new Promise((resolve) => { timer = setTimeout(resolve, scenes[scene].ms); });
     const told = tell(scenes[scene].acts, lens, choose);
-    told.catch(skip); // the server is gone, or refuses
+    told.catch(() => isOver || skip()); // the server is gone, or refuses
     // The next scene's acts come after this one's, however long these take.
     Promise.all([told, stands]).then(() => setScene((now) => (now === scene ? scene + 1 : now)), () => {});
-    return () => clearTimeout(timer);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [scene, isReady]);
   useEffect(() => {
     if (scene === scenes.length) {

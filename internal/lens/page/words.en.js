@@ -238,6 +238,7 @@ export const en = {
   muteDoes: 'The layers go on, the page stands still.',
   faults: {
     cut: ['Cut the watches', 'Watches break, and new ones get no answer.'],
+    break: ['Break the watches', 'Once. Running watches end; new ones work at once.'],
     compact: ['Compact the history', 'Once. A watch that resumes from before gets 410 Gone.'],
     expire: ['Expire the watches', 'Once. Running watches are told 410 Gone.'],
     stop: ['Stop the API server', 'Connections are refused. The data stay.'],

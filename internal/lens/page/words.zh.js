@@ -237,6 +237,7 @@ export const zh = {
   muteDoes: '各层继续运行，页面保持不动。',
   faults: {
     cut: ['切断 watch', 'watch 断开，新的 watch 得不到应答。'],
+    break: ['断开 watch', '一次。正在进行的 watch 结束；新的 watch 立即可用。'],
     compact: ['压缩历史', '一次性。从旧的 resourceVersion 恢复的 watch 得到 410 Gone。'],
     expire: ['让 watch 过期', '一次性。正在运行的 watch 收到 410 Gone。'],
     stop: ['停止 API server', '拒绝连接，数据保留。'],

@@ -89,3 +89,25 @@ func TestPast_MarksShowWhatStandsOut(t *testing.T) {
 	b.sees("token", "[data-kind=Service][data-box=handlers]")
 	b.says("tokens", "✝") // the house and the rest draw in turn
 }
+
+// What the stores contain is asked for beside the stream. An answer may be ahead of it.
+func TestPast_ContentsWaitForTheEventsThatLedToThem(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.rests()
+	eval[any](b, `(() => {
+  const ask = window.fetch;
+  window.fetch = async (address, ...rest) => {
+    const answer = await ask(address, ...rest);
+    if (address !== 'api/snapshot') return answer;
+    const early = await answer.json();
+    Object.assign(early, { seq: early.seq + 1e6, contents: { services: { store: [] } } });
+    return { ok: true, text: async () => { setTimeout(() => { window.answered = true; }); return JSON.stringify(early); } };
+  };
+})()`)
+	b.click("play-make")
+	// The contents are asked for after a change that a tick brings. The first one may come with another stream's snapshot.
+	b.until(`window.answered || (document.querySelector('[data-test=play-make]').click(), false)`)
+	assert.Contains(t, eval[[]string](b, `Object.keys(lens.view().stores.services.objects)`), web)
+}

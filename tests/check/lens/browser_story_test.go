@@ -83,3 +83,24 @@ func TestJourney_OfAnUnknownObjectSaysSo(t *testing.T) {
 	b.sees("stage", "[data-stage=observed]")
 	b.until(`lens.view().journey.length > 0 && !document.querySelector('[data-test=journey-empty]')`)
 }
+
+// What a telling that was skipped began may be refused when the next one is told.
+func TestStory_ATellingIsNotEndedByTheOneBefore(t *testing.T) {
+	t.Parallel()
+	b := open(t, "", onEachPage(`(() => {
+  const ask = window.fetch;
+  window.fetch = (address, ...rest) => (address !== 'act/apply' || window.refuse ? ask(address, ...rest)
+    : new Promise((_, reject) => { window.refuse = () => reject(new Error('refused late')); }));
+})()`))
+	b.isIn("Watching")
+	b.click("story-again")
+	b.until(`window.refuse`)
+	b.click("story-skip")
+	b.until(`!document.querySelector('[data-test=story]')`)
+	b.click("story-again")
+	b.sees("story", "[data-scene='0']")
+	eval[any](b, `refuse()`)
+	b.until(`document.querySelector('[data-test=story][data-scene="1"]') || !document.querySelector('[data-test=story]')`)
+	assert.True(t, eval[bool](b, `!!document.querySelector('[data-test=story]')`), "it goes on")
+	b.click("story-skip")
+}

@@ -150,7 +150,11 @@ func (b *tab) until(condition string) {
 	defer cancel()
 	poll := chromedp.Poll[chromedp.Void]("Boolean("+condition+")", chromedp.WithPollingTimeout(patience),
 		chromedp.WithPollingInterval(askEvery))
-	if err := chromedp.Do(ctx, poll); err != nil {
+	err := chromedp.Do(ctx, poll)
+	for err != nil && strings.Contains(err.Error(), "Cannot find context") { // the page that was asked was loaded anew meanwhile
+		err = chromedp.Do(ctx, poll)
+	}
+	if err != nil {
 		b.t.Fatalf("waited in vain for %s: %v\n%s", condition, err, b.describe())
 	}
 }

@@ -60,12 +60,12 @@ opened[5].say('snapshot', { name: 'again' });
 want('a stream after two breaks', opened.filter((s) => s.isOpen).length === 1 && last() === '"again"');
 want('the key to be followed still', opened[5].url.endsWith('default%2Fb'));
 
-// What changes the world is done in order; the gate waits for nobody.
+// What changes the world is done in order; so is what begins another world; the gate waits for nobody.
 const asked = [];
 globalThis.fetch = (address) => new Promise((resolve) => { asked.push({ address, answer: (body, ok = true) => resolve({ ok, text: async () => body }) }); });
 const addresses = () => asked.map(({ address }) => address.slice('act/'.length)).join();
 const results = [];
-for (const name of ['delete', 'fault', 'apply', 'run']) act(name).then(() => results.push(name), () => results.push(name + ' refused'));
+for (const name of ['delete', 'fault', 'reset', 'apply', 'run']) act(name).then(() => results.push(name), () => results.push(name + ' refused'));
 await answered();
 want('the second change to wait for the first: ' + addresses(), addresses() === 'run,delete');
 asked[1].answer('{"error":"gone"}', false);
@@ -73,4 +73,7 @@ await answered();
 want('a refusal to keep nothing back: ' + addresses(), addresses() === 'run,delete,fault' && results.join() === 'delete refused');
 asked[2].answer('{}');
 await answered();
-want('one after the other: ' + addresses(), addresses() === 'run,delete,fault,apply' && results.join() === 'delete refused,fault');
+want('another world to be begun in its turn: ' + addresses(), addresses() === 'run,delete,fault,reset');
+asked[3].answer('{}');
+await answered();
+want('one after the other: ' + addresses(), addresses() === 'run,delete,fault,reset,apply' && results.join() === 'delete refused,fault,reset');
