@@ -75,15 +75,11 @@ func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList
 	w.commit(list.ResourceVersion)
 	for j := range w.ops {
 		op := &w.ops[j]
-		switch {
-		case op.Delete: // the list does not carry the objects that it deletes
-			w.noteDeletion(op.Old, op.Old, true)
-		case !op.Existed:
-			w.noteAdd(op.Obj, isInInitialList)
-		default:
-			unchanged := isSameVersion(op) && (!mayBeRestored || isSameState(op.Old, op.Obj))
-			w.noteUpdate(op, unchanged, false)
+		cause := changed
+		if isSameVersion(op) && (!mayBeRestored || isSameState(op.Old, op.Obj)) {
+			cause = repeated
 		}
+		w.tell(op, cause, isInInitialList, false)
 	}
 }
 
@@ -114,18 +110,15 @@ func (w *storeWriter[T]) applyChanges(batch []delta[T], isInInitialList bool) (v
 	w.commit(version)
 	for j := range w.ops {
 		op, d := &w.ops[j], &batch[j]
+		cause := changed
 		switch {
-		case op.Delete && !op.Existed:
-			// Handlers never knew of it, as when its every version failed to transform.
-		case op.Delete && d.Missing:
-			w.noteDeletion(op.Old, op.Old, true)
-		case op.Delete:
-			w.noteDeletion(op.Old, op.Obj, d.FinalStateUnknown)
-		case !op.Existed:
-			w.noteAdd(op.Obj, isInInitialList)
+		case !isSameVersion(op):
+		case d.Type == deltafifo.Sync:
+			cause = resynced
 		default:
-			w.noteUpdate(op, isSameVersion(op), d.Type == deltafifo.Sync)
+			cause = repeated
 		}
+		w.tell(op, cause, isInInitialList, d.FinalStateUnknown)
 	}
 	return version
 }
@@ -149,9 +142,29 @@ func newerVersion[T object](current string, batch []delta[T]) (newer string) {
 
 // applyResync tells of each object again, and leaves the store as it is.
 func (w *storeWriter[T]) applyResync() {
-	for _, obj := range w.store.All() {
-		n := notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true, resync: true}
-		w.notes = append(w.notes, n)
+	for k, obj := range w.store.All() {
+		w.tell(&storeOp[T]{Key: k, Old: obj, Obj: obj, Existed: true}, resynced, false, false)
+	}
+}
+
+// tell makes the notification of an operation that the store has done:
+//
+//	before   after    handlers are told
+//	absent   absent   nothing: they never knew of it, as when its every version failed to transform
+//	absent   object   OnAdd
+//	object   object   OnUpdate; the cause decides which handlers
+//	object   absent   OnDelete with the deletion's object, or with the one before if the deletion has none, as in a list
+func (w *storeWriter[T]) tell(op *storeOp[T], cause cause, isInInitialList, finalStateUnknown bool) {
+	switch {
+	case op.Delete && !op.Existed:
+	case !op.Existed:
+		w.notes = append(w.notes, notification[T]{kind: added, obj: op.Obj, initial: isInInitialList})
+	case !op.Delete:
+		w.notes = append(w.notes, notification[T]{kind: updated, old: op.Old, obj: op.Obj, cause: cause})
+	case objectOf(op.Obj) == nil:
+		w.notes = append(w.notes, notification[T]{kind: deleted, old: op.Old, obj: op.Old, unknownState: true})
+	default:
+		w.notes = append(w.notes, notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: finalStateUnknown})
 	}
 }
 
@@ -169,22 +182,10 @@ func (w *storeWriter[T]) commit(version string) {
 	w.store.Apply(w.ops, version)
 }
 
-func (w *storeWriter[T]) noteAdd(obj T, isInInitialList bool) {
-	w.notes = append(w.notes, notification[T]{kind: added, obj: obj, initial: isInInitialList})
-}
-
-func (w *storeWriter[T]) noteUpdate(op *storeOp[T], unchanged, resync bool) {
-	n := notification[T]{kind: updated, old: op.Old, obj: op.Obj, sameVersion: unchanged, resync: resync}
-	w.notes = append(w.notes, n)
-}
-
-func (w *storeWriter[T]) noteDeletion(old, last T, unknownState bool) {
-	w.notes = append(w.notes, notification[T]{kind: deleted, old: old, obj: last, unknownState: unknownState})
-}
-
-// isSameVersion also compares UIDs: a server that was restored from a backup gives out versions again, to other objects.
+// isSameVersion reports whether an operation has left an object as it was, as its resourceVersion says. It compares UIDs,
+// too: a server that was restored from a backup gives out versions again, to other objects.
 func isSameVersion[T object](op *storeOp[T]) bool {
-	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
+	return op.Existed && !op.Delete && op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
 }
 
 // isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,

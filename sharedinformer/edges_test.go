@@ -24,7 +24,7 @@ func TestInformer_AnotherObjectOfTheSameVersionIsAChange(t *testing.T) {
 		list := &deltafifo.Bulk[key, *config]{ResourceVersion: listed.version, Items: []deltafifo.Item[key, *config]{item}}
 		require.NoError(t, i.process([]delta[*config]{{Type: deltafifo.ReplacedAll, Bulk: list}}, n == 0))
 		require.Len(t, i.writer.notes, 1)
-		require.False(t, i.writer.notes[0].sameVersion)
+		require.Equal(t, changed, i.writer.notes[0].cause)
 		i.afterPop()
 	}
 }

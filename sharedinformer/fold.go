@@ -105,7 +105,7 @@ func (b *foldingBacklog[T]) removeFirst() []notification[T] {
 		deletion.initial = c.initial
 		return append(b.told[:0], deletion)
 	case c.old.GetUID() != c.obj.GetUID():
-		deletion.halfTold = true
+		deletion.cause = replaced
 		return append(b.told[:0], deletion, addition)
 	default:
 		return append(b.told[:0], update)

@@ -45,8 +45,7 @@ type Informer[T listwatch.Object] struct {
 	storeFinal   chan struct{} // closed when nothing writes the store any more
 
 	// life ends after the consumer, and after the handlers.
-	life      lifecycle
-	allStored chan struct{} // is life.synced, to close it
+	life lifecycle
 	// batchStored is closed when the next batch is in the store; nil if nobody has asked. fanout.mu protects it.
 	batchStored chan struct{}
 }
@@ -67,7 +66,6 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		objectErrors: objectErrors{informer: opts.Name, handler: opts.OnObjectError},
 		listPopped:   make(chan struct{}, 1),
 		storeFinal:   make(chan struct{}),
-		allStored:    make(chan struct{}),
 	}
 	i.store = newStore(opts.Indexers, i.objectErrors.keep)
 	i.queue = newQueue(opts, i.store, i.objectErrors.report)
@@ -76,7 +74,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, resyncCheck: max(opts.ResyncPeriod, 0)}
 	i.life = lifecycle{
 		who:       "informer " + opts.Name,
-		synced:    i.allStored,
+		synced:    make(chan struct{}),
 		done:      make(chan struct{}),
 		whyDone:   func() error { return ErrStopped },
 		lastError: i.source.LastError,
@@ -197,7 +195,7 @@ func (i *Informer[T]) awaitSync(ctx context.Context) {
 	}
 	i.fanout.mu.Lock()
 	defer i.fanout.mu.Unlock()
-	close(i.allStored)
+	close(i.life.synced)
 	for _, l := range i.fanout.listeners {
 		l.reg.markUpstreamSynced()
 	}

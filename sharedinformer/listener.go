@@ -70,7 +70,7 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 	for j := range batch {
 		n := &batch[j]
 		switch {
-		case !l.wants(n):
+		case !l.wants(n.cause):
 		case l.folding != nil:
 			r.countAddedLocked(l.folding.add(n))
 		default:
@@ -160,7 +160,8 @@ func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (retu
 
 // countDelivered counts a call of the handler, and zeroes it: a backlog keeps no object alive.
 func (l *listener[T]) countDelivered(n *notification[T]) {
-	l.reg.countCall(n.initial, n.halfTold)
+	endsChange := n.cause != replaced // of a replaced object the second call is still to come
+	l.reg.countCall(n.initial, endsChange)
 	*n = notification[T]{}
 }
 

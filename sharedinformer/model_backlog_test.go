@@ -187,7 +187,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 			"remove": func(t *rapid.T) { tell(w.remove(existing(t), rapid.Bool().Draw(t, "unseen"))) },
 			"resync": func(t *rapid.T) {
 				obj := w.objects[existing(t)]
-				tell(notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true})
+				tell(notification[*config]{kind: updated, old: obj, obj: obj, cause: repeated})
 			},
 			"sync": func(*rapid.T) { initial = false; l.reg.markUpstreamSynced() },
 			"deliver": func(t *rapid.T) {
@@ -240,8 +240,8 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 						}
 					case 1:
 						if obj := w.objects[n]; obj != nil {
-							again := notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true}
-							again.resync = rapid.Bool().Draw(t, "a resync rather than a relist")
+							again := notification[*config]{kind: updated, old: obj, obj: obj, cause: repeated}
+							again.cause = rapid.SampledFrom([]cause{repeated, resynced}).Draw(t, "cause")
 							batch = append(batch, again)
 						}
 					default:
@@ -249,7 +249,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					}
 				}
 				for _, n := range batch {
-					if !n.sameVersion || l.due == isDue || l.due == neverChecked && !n.resync {
+					if n.cause == changed || l.due == isDue || l.due == neverChecked && n.cause == repeated {
 						m.pending = append(m.pending, n)
 					}
 				}

@@ -10,20 +10,25 @@ const (
 	deleted
 )
 
+// cause says why handlers are told. It decides which of them are: see wants in resync.go.
+type cause uint8
+
+const (
+	changed  cause = iota // the object was added, updated or deleted
+	repeated              // a list or an event of the watch shows the object as it was
+	resynced              // a resync gives the object again
+	replaced              // the deletion of a replaced object. Its add is next, and the two count as one change: see fold.go
+)
+
 // notification is one change of the store on its way to a handler.
 type notification[T object] struct {
 	kind notificationKind
 	// initial: it counts towards the handler's sync. OnAdd passes it on as isInInitialList.
 	initial bool
-	// sameVersion: an update that changed nothing, as its resourceVersion says. Handlers get it if they are due.
-	sameVersion bool
-	// resync: a sameVersion update that comes from a resync, not from a relist.
-	resync bool
+	cause   cause
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool
-	// halfTold: the next notification of the batch is of the same change. Folding tells of a replaced object in two.
-	halfTold bool
-	old, obj T // deleted: old is the version handlers know, obj the one the deletion tells of
+	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
 }
 
 // call calls the method of the handler that tells of n.

@@ -37,7 +37,6 @@ type Registration struct {
 	name         string
 	informerDone <-chan struct{} // tells informers apart
 	life         lifecycle
-	allDelivered chan struct{} // the same channel as life.synced, which can only be read
 
 	mu        sync.Mutex // protects what follows, and the listener's backlog
 	err       error
@@ -47,7 +46,7 @@ type Registration struct {
 	waiting, underWay int
 	folds, delivered  uint64
 	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
-	// Invariant: never negative; allDelivered is closed only at zero.
+	// Invariant: never negative; life.synced is closed only at zero.
 	pendingInitial int
 	upstreamSynced bool // every add of the initial list was appended
 }
@@ -68,12 +67,11 @@ func newRegistration(name string, informerDone <-chan struct{}, lastError func()
 	r := &Registration{
 		name:         name,
 		informerDone: informerDone,
-		allDelivered: make(chan struct{}),
 		lastError:    lastError,
 	}
 	r.life = lifecycle{
 		who:       "handler " + name,
-		synced:    r.allDelivered,
+		synced:    make(chan struct{}),
 		done:      make(chan struct{}),
 		whyDone:   func() error { return cmp.Or(r.Err(), errRemoved) },
 		lastError: r.lastWatchError,
@@ -156,12 +154,12 @@ func (r *Registration) countAddedLocked(c backlogChange) {
 	}
 }
 
-// countCall counts a call that has ended. After the first of two calls of one change the change is still under way.
-func (r *Registration) countCall(initial, halfTold bool) {
+// countCall counts a call that has ended, and the change if its last call has.
+func (r *Registration) countCall(initial, endsChange bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.delivered++
-	if !halfTold {
+	if endsChange {
 		r.underWay--
 	}
 	if initial {
@@ -182,10 +180,10 @@ func (r *Registration) markUpstreamSynced() {
 	r.closeIfSyncedLocked()
 }
 
-// closeIfSyncedLocked closes allDelivered, which is life.synced, once nothing of the initial list is missing.
+// closeIfSyncedLocked closes life.synced once nothing of the initial list is missing.
 func (r *Registration) closeIfSyncedLocked() {
 	if r.upstreamSynced && r.pendingInitial == 0 && !r.HasSynced() {
-		close(r.allDelivered)
+		close(r.life.synced)
 	}
 }
 

@@ -44,15 +44,15 @@ const (
 	isDue
 )
 
-// wants reports whether the listener is to be told of n. The informer's mutex is held.
-func (l *listener[T]) wants(n *notification[T]) bool {
-	switch {
-	case !n.sameVersion:
-		return true
-	case n.resync:
+// wants reports whether the listener is to be told of something with that cause. The informer's mutex is held.
+func (l *listener[T]) wants(c cause) bool {
+	switch c {
+	case resynced:
 		return l.due == isDue
-	default: // unchanged in a relist, or in an event of the watch
+	case repeated:
 		return l.due != notDue
+	default:
+		return true
 	}
 }
 

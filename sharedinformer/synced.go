@@ -12,7 +12,7 @@ import (
 // lifecycle is what informers and registrations have in common: each syncs once, and ends once.
 type lifecycle struct {
 	who    string // for errors
-	synced <-chan struct{}
+	synced chan struct{}
 	done   chan struct{}
 	// whyDone says why done was closed. lastError returns the last error of lists and watches, nil if they work.
 	whyDone, lastError func() error
