@@ -119,12 +119,7 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
-		err = from.Decode(&asMap.Object, nil)
-		// A map takes a namespace of any type. Without it the key would be another object's.
-		ns, _, _ := unstructured.NestedFieldNoCopy(asMap.Object, "metadata", "namespace")
-		if ns != nil && ns != any(asMap.GetNamespace()) {
-			err = fmt.Errorf("the namespace is %v, expected a string", ns)
-		}
+		err = decodeMap(from, asMap)
 	} else {
 		err = from.Decode(obj, c.decoder)
 	}
@@ -154,6 +149,16 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 		c.fillTypeMeta(asMap, listKind)
 	}
 	return obj, nil
+}
+
+// decodeMap refuses a namespace that is no string. A map takes one of any type, but the key would be another object's.
+func decodeMap(from wire.Object, into *unstructured.Unstructured) error {
+	err := from.Decode(&into.Object, nil)
+	ns, _, _ := unstructured.NestedFieldNoCopy(into.Object, "metadata", "namespace")
+	if ns != nil && ns != any(into.GetNamespace()) {
+		return fmt.Errorf("the namespace is %v, expected a string", ns)
+	}
+	return err
 }
 
 // checkList refuses a list whose items cannot be objects of this codec.

@@ -76,28 +76,35 @@ func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err err
 	if _, ended := err.(*apierrors.StatusError); ended || errors.Is(err, wire.ErrGarbage) {
 		return ev, err
 	}
-	ev.Type = eventTypes[typ]
-	switch {
-	case err != nil:
-	case ev.Type == 0:
-		err = unknownType(typ)
-	case ev.Type == Bookmark:
+	if err == nil {
+		ev, err = s.eventOf(typ, object)
+	}
+	if err == nil || err == errForeign {
+		return ev, err
+	}
+	return Event[T]{}, unreadable(eventTypes[typ], object, err)
+}
+
+// eventOf decodes the object of an event.
+func (s *httpSource[T]) eventOf(typ string, object wire.Object) (Event[T], error) {
+	event := eventTypes[typ]
+	switch event {
+	case 0:
+		return Event[T]{}, unknownType(typ)
+	case Bookmark:
 		var meta metav1.PartialObjectMetadata
-		if err = object.Decode(&meta, nil); err == nil {
-			ev, err = bookmarkOf[T](&meta)
+		err := object.Decode(&meta, nil)
+		if err != nil {
+			return Event[T]{}, err
 		}
+		return bookmarkOf[T](&meta)
 	default:
-		if ev.Object, err = s.codec.decode(object, ""); err == nil {
-			ev.ResourceVersion = ev.Object.GetResourceVersion()
+		obj, err := s.codec.decode(object, "")
+		if err != nil {
+			return Event[T]{}, err
 		}
+		return Event[T]{Type: event, Object: obj, ResourceVersion: obj.GetResourceVersion()}, nil
 	}
-	switch {
-	case err == errForeign:
-		return Event[T]{}, err
-	case err != nil:
-		return Event[T]{}, unreadable(ev.Type, object, err)
-	}
-	return ev, nil
 }
 
 func unreadable(typ EventType, object wire.Object, err error) *ObjectError {
