@@ -2,8 +2,10 @@ package lens
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -117,6 +119,28 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 			f.until(func() bool { return f.now.State.Informers["ingresses"].Objects > 0 })
 		})
 	}
+}
+
+// One frame after the other is late, not all of them together at the end.
+func TestFaults_ADelayedFrameDoesNotWaitForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := look.NewHub()
+		w, err := NewWorld(hub, Options{}, false)
+		require.NoError(t, err)
+		w.Start(Session{})
+		defer w.Close()
+		synctest.Wait()
+		before := hub.Snapshot().State.Informers["services"].Objects
+		_, err = w.setFault(t.Context(), look.Fault{Name: "delay", On: true, Millis: 1000})
+		require.NoError(t, err)
+		for _, name := range []string{"a", "b", "c"} {
+			_, err = w.acts.apply(t.Context(), documents{strings.Replace(webService, "name: web", "name: "+name, 1)})
+			require.NoError(t, err)
+		}
+		time.Sleep(2500 * time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, before+2, hub.Snapshot().State.Informers["services"].Objects)
+	})
 }
 
 // A session could not be played again if it were chance.

@@ -88,7 +88,7 @@ func (w *World) front(next http.Handler) http.Handler {
 const framePace = time.Nanosecond
 
 // sendFrame reports a frame of an informer's watch before it is sent. What came before it is sent at once if somebody
-// steps, or in virtual time.
+// steps, if frames are delayed, or in virtual time.
 func (w *World) sendFrame(f apiserver.Frame) (send bool) {
 	side, isPipeline := sides[f.Request.UserAgent()]
 	if !isPipeline {
@@ -101,7 +101,7 @@ func (w *World) sendFrame(f apiserver.Frame) (send bool) {
 	if f.Type == watch.Error {
 		e.Error = apierrors.FromObject(f.Object).Error()
 	}
-	if w.virtual || w.hub.Stepping() {
+	if w.virtual || w.hub.Stepping() || w.faults.isOn("delay") {
 		f.Flush()
 	}
 	ctx := f.Request.Context()
