@@ -154,11 +154,14 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 // decodeMap refuses a namespace that is no string. A map takes one of any type, but the key would be another object's.
 func decodeMap(from wire.Object, into *unstructured.Unstructured) error {
 	err := from.Decode(&into.Object, nil)
+	if err != nil {
+		return err
+	}
 	ns, _, _ := unstructured.NestedFieldNoCopy(into.Object, "metadata", "namespace")
 	if ns != nil && ns != any(into.GetNamespace()) {
 		return fmt.Errorf("the namespace is %v, expected a string", ns)
 	}
-	return err
+	return nil
 }
 
 // checkList refuses a list whose items cannot be objects of this codec.

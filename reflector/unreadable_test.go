@@ -54,6 +54,17 @@ func TestWatch_GarbageThatNamesNoObjectIsAskedForAgainOnce(t *testing.T) {
 	})
 }
 
+// There is no version to ask from, so each time would bring the same again.
+func TestWatch_GarbageThatNamesNoObjectIsNotAskedForAgainFromAnyVersion(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start() // an empty server has no version
+		h.ExpectRequests(`list@"0" limit=500`, `watch@"0"`)
+		h.send(result{err: &listwatch.ObjectError{Type: listwatch.Modified, Err: io.ErrUnexpectedEOF}})
+		h.ExpectRequests()
+		h.ExpectErrors(errors.New("of unknown name"))
+	})
+}
+
 func TestWatch_WhatMayBeADeletionAndNamesNoObjectCostsAList(t *testing.T) {
 	for _, typ := range []listwatch.EventType{listwatch.Deleted, 0} {
 		story(t, Options{DisableStreamingList: true}, func(h *harness) {

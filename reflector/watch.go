@@ -150,11 +150,15 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	})
 }
 
-// unreadable decides what follows an event that cannot be read. The version stays until the next good event.
+// unreadable decides what follows an event that cannot be read. The version stays until the next good event,
+// but for a deletion with a key: see deleteKey.
 func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
-	named := bad.Key != (listwatch.Key{})
-	if !named {
-		return w.r.follow(ctx, w.kindOfUnnamed(bad), w.from, bad)
+	if bad.Key == (listwatch.Key{}) {
+		kind := w.kindOfUnnamed(bad)
+		if kind == kindUnnamed {
+			w.r.rereadFrom = w.r.version
+		}
+		return w.r.follow(ctx, kind, w.from, bad)
 	}
 	next := w.r.follow(ctx, kindObject, w.from, bad)
 	if bad.Type == listwatch.Deleted {
@@ -169,11 +173,9 @@ func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 	r := w.r
 	canAskAgain := !isAny(r.version) && !w.versionsMayFall
 	if canAskAgain && r.rereadFrom != r.version {
-		r.rereadFrom = r.version
 		return kindUnnamed
 	}
-	typeUnknown := bad.Type == 0
-	if bad.Type == listwatch.Deleted || typeUnknown {
+	if bad.Type == listwatch.Deleted || bad.Type == 0 { // 0 is an unknown type
 		return kindLostDeletion
 	}
 	return kindObject

@@ -75,11 +75,11 @@ func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList
 	w.commit(list.ResourceVersion)
 	for j := range w.ops {
 		op := &w.ops[j]
-		cause := changed
+		why := changed
 		if isSameVersion(op) && (!mayBeRestored || isSameState(op.Old, op.Obj)) {
-			cause = repeated
+			why = repeated
 		}
-		w.tell(op, cause, isInInitialList, false)
+		w.tell(op, why, isInInitialList, false)
 	}
 }
 
@@ -110,15 +110,15 @@ func (w *storeWriter[T]) applyChanges(batch []delta[T], isInInitialList bool) (v
 	w.commit(version)
 	for j := range w.ops {
 		op, d := &w.ops[j], &batch[j]
-		cause := changed
+		why := changed
 		switch {
 		case !isSameVersion(op):
 		case d.Type == deltafifo.Sync:
-			cause = resynced
+			why = resynced
 		default:
-			cause = repeated
+			why = repeated
 		}
-		w.tell(op, cause, isInInitialList, d.FinalStateUnknown)
+		w.tell(op, why, isInInitialList, d.FinalStateUnknown)
 	}
 	return version
 }
@@ -153,14 +153,15 @@ func (w *storeWriter[T]) applyResync() {
 //	absent   absent   nothing: they never knew of it, as when its every version failed to transform
 //	absent   object   OnAdd
 //	object   object   OnUpdate; the cause decides which handlers
-//	object   absent   OnDelete with the deletion's object, or with the one before if the deletion has none, as in a list
-func (w *storeWriter[T]) tell(op *storeOp[T], cause cause, isInInitialList, finalStateUnknown bool) {
+//	object   absent   OnDelete with the deletion's object, or with the one before and an unknown
+//	                  final state if the deletion has none, as in a list, or if its transform failed
+func (w *storeWriter[T]) tell(op *storeOp[T], why cause, isInInitialList, finalStateUnknown bool) {
 	switch {
 	case op.Delete && !op.Existed:
 	case !op.Existed:
 		w.notes = append(w.notes, notification[T]{kind: added, obj: op.Obj, initial: isInInitialList})
 	case !op.Delete:
-		w.notes = append(w.notes, notification[T]{kind: updated, old: op.Old, obj: op.Obj, cause: cause})
+		w.notes = append(w.notes, notification[T]{kind: updated, old: op.Old, obj: op.Obj, cause: why})
 	case objectOf(op.Obj) == nil:
 		w.notes = append(w.notes, notification[T]{kind: deleted, old: op.Old, obj: op.Old, unknownState: true})
 	default:
@@ -182,10 +183,13 @@ func (w *storeWriter[T]) commit(version string) {
 	w.store.Apply(w.ops, version)
 }
 
-// isSameVersion reports whether an operation has left an object as it was, as its resourceVersion says. It compares UIDs,
-// too: a server that was restored from a backup gives out versions again, to other objects.
+// isSameVersion reports whether an operation has left an object as it was, as its resourceVersion says. It compares
+// UIDs, too: a server that was restored from a backup gives out versions again, to other objects.
 func isSameVersion[T object](op *storeOp[T]) bool {
-	return op.Existed && !op.Delete && op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
+	if op.Delete || !op.Existed {
+		return false
+	}
+	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
 }
 
 // isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,

@@ -187,7 +187,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 			"remove": func(t *rapid.T) { tell(w.remove(existing(t), rapid.Bool().Draw(t, "unseen"))) },
 			"resync": func(t *rapid.T) {
 				obj := w.objects[existing(t)]
-				tell(notification[*config]{kind: updated, old: obj, obj: obj, cause: repeated})
+				tell(notification[*config]{kind: updated, old: obj, obj: obj})
 			},
 			"sync": func(*rapid.T) { initial = false; l.reg.markUpstreamSynced() },
 			"deliver": func(t *rapid.T) {

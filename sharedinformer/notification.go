@@ -10,14 +10,14 @@ const (
 	deleted
 )
 
-// cause says why handlers are told. It decides which of them are: see wants in resync.go.
+// cause says why handlers are told. The first three decide which of them are: see wants in resync.go.
 type cause uint8
 
 const (
 	changed  cause = iota // the object was added, updated or deleted
 	repeated              // a list or an event of the watch shows the object as it was
 	resynced              // a resync gives the object again
-	replaced              // the deletion of a replaced object. Its add is next, and the two count as one change: see fold.go
+	replaced              // set when a handler that folds is told: the deletion of a replaced object. Its add is next, and the two count as one change: see fold.go
 )
 
 // notification is one change of the store on its way to a handler.

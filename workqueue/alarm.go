@@ -6,7 +6,7 @@ import (
 )
 
 // alarm calls a function at a time that can be moved. The queue has two of them: for the next deadline, and for the next
-// report of unfinished work. The queue's lock guards it; calls is waited for without.
+// report of unfinished work. The queue's lock guards it; calls is waited for without the lock.
 type alarm struct {
 	ring  func()      // is called in a goroutine of its own, without the lock
 	timer *time.Timer // nil until it is first set

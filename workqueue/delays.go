@@ -37,8 +37,9 @@ func (q *Queue[T]) isDueLocked(now time.Time) bool {
 	return len(q.delayed) > 0 && !q.delayed[0].deadline.After(now)
 }
 
-// idleIsDueLocked is for a Get that finds nothing waiting: it makes due itself what it can take, since waiting for the
-// alarm's goroutine takes three times as long. An item that a worker has is left to the alarm. So a Get that made
+// idleIsDueLocked is for a Get that finds nothing waiting. If the first item that is due is one that it can take, it makes
+// it due itself, since waiting for the alarm's goroutine takes three times as long. If a worker has that item, it and those
+// behind it are left to the alarm. So a Get that made
 // something due does not wait, and the metrics hear of it at once.
 func (q *Queue[T]) idleIsDueLocked(now time.Time) bool {
 	return q.isDueLocked(now) && q.delayed[0].state == idle

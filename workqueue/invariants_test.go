@@ -6,10 +6,17 @@ import "fmt"
 func (q *Queue[T]) checkInvariants() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, check := range []func() error{q.checkTable, q.checkReady, q.checkProcessing, q.checkDelayed} {
+	for _, check := range []func() error{q.checkTable, q.checkReady, q.checkProcessing, q.checkDelayed, q.checkUntold} {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (q *Queue[T]) checkUntold() error {
+	if q.untold != (untold{}) {
+		return fmt.Errorf("the lock is free, and the metrics have not been told %+v", q.untold)
 	}
 	return nil
 }

@@ -3,10 +3,10 @@ package workqueue
 import "time"
 
 // untold is what happened under the lock and what the metrics have not been told yet. One call of a method fills it, and
-// unlockAndTellMetrics empties it. Without metrics it is never read.
+// unlockAndTellMetrics empties it. Without metrics it stays empty.
 type untold struct {
 	retried bool
-	added   int // a shutdown or the timer may make several items due
+	added   int // a shutdown or an alarm may make several items due
 
 	taken     bool
 	queuedFor time.Duration
@@ -43,6 +43,12 @@ func (q *Queue[T]) unlockAndTellMetrics() {
 	}
 	if u.unfinished {
 		metrics.Unfinished(u.total, u.longest)
+	}
+}
+
+func (q *Queue[T]) noteRetriedLocked() {
+	if q.opts.Metrics != nil {
+		q.untold.retried = true
 	}
 }
 

@@ -35,7 +35,7 @@ type Order[T comparable] interface {
 }
 
 // Metrics is told what happens in a queue. Its methods are called with no lock held. They must not call the queue: the
-// timer's goroutine calls them as well, and a shutdown waits for that. Several goroutines may call at a time, and not
+// queue's timers call them as well, and a shutdown waits for that. Several goroutines may call at a time, and not
 // always in the order in which things happened. The depth is Added less Taken.
 type Metrics interface {
 	// Added: an item became due that was not due before. Repeated adds that changed nothing are not counted.

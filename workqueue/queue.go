@@ -138,7 +138,7 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 	if q.shuttingDown {
 		return
 	}
-	q.untold.retried = true
+	q.noteRetriedLocked()
 	if d <= 0 {
 		q.addLocked(item, priority)
 		return
@@ -169,7 +169,6 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	if e == nil || !e.delayed {
 		return false
 	}
-	// The timer stays as it is: at worst it goes off for nothing.
 	q.undelayLocked(e)
 	q.releaseLocked(e)
 	return true

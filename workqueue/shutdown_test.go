@@ -221,3 +221,40 @@ func TestShutDown_HearsOfAnAlarmThatWasStopped(t *testing.T) {
 		assert.True(t, isClosed(ended), "nobody was told that the alarm was stopped")
 	})
 }
+
+func TestShutDown_ReturnsOnlyWhenAReportOfUnfinishedWorkIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		q := New(Options[string]{Metrics: &recorder{blockUnfinished: release}})
+		q.Add("a")
+		take(t, q)
+		<-time.After(ReportPeriod)
+		synctest.Wait() // the report is stuck in the metric
+		q.mu.Lock()
+		q.opts.Metrics = nil // the report at the end of the shutdown must not be stuck as well
+		q.mu.Unlock()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			q.ShutDown()
+		}()
+		assert.False(t, isClosed(ended), "a report is under way")
+		close(release)
+		assert.True(t, isClosed(ended))
+	})
+}
+
+// Its alarm may have gone off when a shutdown takes the lock.
+func TestShutDown_AReportThatComesLateTellsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &recorder{}
+		q := New(Options[string]{Metrics: m})
+		q.Add("a")
+		take(t, q)
+		q.ShutDown()
+		m.reset()
+		q.reportUnfinished()
+		m.expect(t)
+		assert.False(t, q.nextReport.timer.Stop(), "no report is planned")
+	})
+}

@@ -149,19 +149,26 @@ function askForContents(before) {
     asking = false;
     const { world } = view;
     const data = await snapshot();
-    await reached(data); // contents that are newer than the events would be those of a moment that is not theirs
-    if (data.world === world && view.world === world && !view.gate.muted) { // else it would show what nobody is to see
+    const isThere = await reached(data); // contents that are newer than the events would be those of a moment that is not theirs
+    if (isThere && data.world === world && view.world === world && !view.gate.muted) { // else it would show what nobody is to see
       dispatch({ type: 'contents', data });
     }
   };
   setTimeout(() => ask().catch(() => {}), askEvery); // without a connection there will be a snapshot later
 }
 
-// reached waits until the page has the events up to a snapshot, or another world.
+// reached waits until the page has the events up to a snapshot, and says so. In another world it never has them. A server that
+// was started again may number its worlds, and its events, as the one before.
 function reached({ world, seq }) {
-  const isThere = () => view.seq >= seq || view.world !== world;
+  const from = view.seq;
+  const isOver = () => view.world !== world || view.seq < from;
   return new Promise((resolve) => {
-    const look = () => isThere() && resolve(end());
+    const look = () => {
+      if (isOver() || view.seq >= seq) {
+        end();
+        resolve(!isOver());
+      }
+    };
     const end = subscribe(viewers, look);
     look();
   });
