@@ -99,7 +99,7 @@ function Handlers({ view, words }) {
       <th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th scope="col">${words.delivered}</th>
     </tr></thead>
     <tbody>${rows.map((h) => html`<tr key=${h.name + h.Name} class=${h === slowest ? 'slowest' : ''}>
-      <th scope="row">${h.kind} ${h.Name}${h === slowest && ' · ' + words.slowest}</th>
+      <th scope="row" title=${h.kind + ' ' + h.Name}>${h.Name} ${h.kind}${h === slowest && ' · ' + words.slowest}</th>
       <td data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td>
       <td data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td>
     </tr>`)}</tbody></table>`;

@@ -41,6 +41,29 @@ func TestFirstVisit_AllThatIsNeededIsOnOneScreen(t *testing.T) {
 	assert.Zero(t, eval[int](b, `document.querySelectorAll('details[open]').length`))
 }
 
+// What happens is told in whole sentences, however narrow the page is.
+func TestCaption_IsNotCut(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int64{390, 1280} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			b := open(t, "", chromedp.EmulateViewport(width, 800))
+			b.isIn("Watching")
+			b.chooses(web)
+			b.click("play-make")
+			b.rests()
+			for _, lang := range []string{"zh", "en"} {
+				b.click("lang-" + lang)
+				b.until(fmt.Sprintf(`document.documentElement.lang === %q`, lang))
+				b.sees("passed-handlers")
+				b.until(`document.querySelector('[data-test=caption]').textContent.includes('default/web')`)
+				assert.Empty(t, eval[[]string](b, `[...document.querySelectorAll('[data-test=caption], .passed, .handlers thead th')]
+  .filter((e) => e.getClientRects().length > 0 && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight)).map((e) => e.textContent)`), lang)
+			}
+		})
+	}
+}
+
 func TestSections_RememberWhatWasOpen(t *testing.T) {
 	t.Parallel()
 	b := open(t, "")
