@@ -201,18 +201,31 @@ func TestOracles_EachFindsWhatItIsFor(t *testing.T) {
 	}
 }
 
+// What the program wrote wrongly is gone at the end, so that no difference of the end states is about it.
 func TestStory_TellsOfTheWriteThatBrokeTheInvariant(t *testing.T) {
 	report := explore(t, controllertest.Scenario{
 		Start: afterRefusal(func(ctx context.Context, cfg *rest.Config) error {
 			secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
 			_, _ = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}, metav1.CreateOptions{})
-			return secrets.Delete(ctx, "bad", metav1.DeleteOptions{}) // so that the end state does not tell
+			return secrets.Delete(ctx, "bad", metav1.DeleteOptions{})
 		}),
 		Steps:  []controllertest.Step{controllertest.Settle()},
 		Always: ifBad(func() error { return errors.New("that is bad") }),
 		Faults: []controllertest.Fault{controllertest.ServerError},
 	})
 	require.Contains(t, only(t, report).Story, "program create secrets default/bad #1: version")
+}
+
+func TestStory_TellsOfTheObjectThatWasWrittenTooOften(t *testing.T) {
+	report := explore(t, controllertest.Scenario{
+		Start: afterRefusal(func(ctx context.Context, cfg *rest.Config) error {
+			_ = mark(time.Second, "same", 40)(ctx, cfg)
+			return kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default").Delete(ctx, "web", metav1.DeleteOptions{})
+		}),
+		Steps:  []controllertest.Step{controllertest.Settle()},
+		Faults: []controllertest.Fault{controllertest.ServerError},
+	})
+	require.Contains(t, only(t, report).Story, "program patch configmaps default/web")
 }
 
 // heartbeat writes into a ConfigMap again and again.
