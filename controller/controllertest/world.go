@@ -83,7 +83,7 @@ type problem struct {
 }
 
 func newWorld(s *Scenario, plan []planned, limit int) *world {
-	server := apiserver.New(apiserver.Options{BookmarkInterval: 5 * time.Minute}) // every minute would be most of the work
+	server := apiserver.New(apiserver.Options{PodGrace: true, BookmarkInterval: 5 * time.Minute}) // bookmarks each minute would be most of the work
 	ctx, cancel := context.WithCancel(context.Background())
 	return &world{
 		scenario: s, plan: plan, limit: limit, server: server, api: server.Handler(), ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),

@@ -45,17 +45,19 @@ func New(client kubernetes.Interface, namespace string) *Workloads {
 	w := &Workloads{client: client, held: map[string]bool{}, fixed: map[workload]int32{}}
 	w.deployments = newLoop("deployments",
 		source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)),
-		func(ctx context.Context, d *appsv1.Deployment) error { return ignoreStale(w.syncDeployment(ctx, d)) })
+		func(ctx context.Context, d *appsv1.Deployment) (time.Duration, error) {
+			return 0, ignoreStale(w.syncDeployment(ctx, d))
+		})
 	w.statefulSets = newLoop("statefulsets",
 		source[*appsv1.StatefulSet](client.AppsV1().StatefulSets(namespace)),
-		func(ctx context.Context, s *appsv1.StatefulSet) error {
+		func(ctx context.Context, s *appsv1.StatefulSet) (time.Duration, error) {
 			// No event of a claim brings the key of its StatefulSet, so that all errors about claims are retried.
-			return errors.Join(w.syncClaims(ctx, s), ignoreStale(w.syncStatefulSet(ctx, s)))
+			return 0, errors.Join(w.syncClaims(ctx, s), ignoreStale(w.syncStatefulSet(ctx, s)))
 		})
 	w.claims = newLoop("persistentvolumeclaims",
 		source[*corev1.PersistentVolumeClaim](client.CoreV1().PersistentVolumeClaims(namespace)),
-		func(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-			return ignoreStale(w.unprotect(ctx, c))
+		func(ctx context.Context, c *corev1.PersistentVolumeClaim) (time.Duration, error) {
+			return 0, ignoreStale(w.unprotect(ctx, c))
 		})
 	return w
 }
@@ -148,14 +150,14 @@ func (w *Workloads) readyOf(kind string, obj metav1.Object, before, wanted int32
 	}
 }
 
-// loop has an object reconciled whenever it changes.
+// loop has an object reconciled whenever it changes, and after the time that sync returns, if that is not 0.
 type loop[T listwatch.Object] struct {
 	informer *sharedinformer.Informer[T]
 	queue    *controller.Controller[listwatch.Key]
 }
 
 func newLoop[T listwatch.Object](
-	name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) error,
+	name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) (time.Duration, error),
 ) *loop[T] {
 	l := &loop[T]{informer: sharedinformer.New(from, sharedinformer.Options[T]{Name: name})}
 	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
@@ -163,7 +165,8 @@ func newLoop[T listwatch.Object](
 		if !ok {
 			return controller.Result{}, nil
 		}
-		return controller.Result{}, sync(ctx, obj)
+		after, err := sync(ctx, obj)
+		return controller.Result{RequeueAfter: after}, err
 	}
 	l.queue = controller.New(controller.Func[listwatch.Key](reconcile), controller.Options[listwatch.Key]{
 		Name: "actor of " + name, MaxDelay: time.Second, DrainTimeout: -1,

@@ -2,11 +2,14 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver/resource"
 )
@@ -55,7 +58,23 @@ func (s *Server) prepareForCreate(obj resource.Object) {
 		s.allocate(o)
 	case *corev1.PersistentVolumeClaim:
 		o.Status.Phase = corev1.ClaimPending
+	case *batchv1.Job:
+		if !ptr.Deref(o.Spec.ManualSelector, false) {
+			selectByUID(o)
+		}
 	}
+}
+
+// selectByUID gives a Job's Pods the labels, and the Job the selector, that only it has. Those that it has already stay.
+func selectByUID(job *batchv1.Job) {
+	name, uid := job.Name, string(job.UID)
+	all := map[string]string{batchv1.JobNameLabel: name, "job-name": name, batchv1.ControllerUidLabel: uid, "controller-uid": uid}
+	maps.Copy(all, job.Spec.Template.Labels)
+	job.Spec.Template.Labels = all
+	if job.Spec.Selector == nil {
+		job.Spec.Selector = &metav1.LabelSelector{}
+	}
+	metav1.AddLabelToSelector(job.Spec.Selector, batchv1.ControllerUidLabel, all[batchv1.ControllerUidLabel])
 }
 
 func (s *Server) prepareForUpdate(obj, old resource.Object) {

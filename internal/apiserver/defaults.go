@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"maps"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -158,16 +159,28 @@ func defaultWorkload(obj runtime.Object) {
 		set(&o.Spec.UpdateStrategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
 		defaultPod(&o.Spec.Template.Spec)
 	case *batchv1.Job:
-		setPointer(&o.Spec.Parallelism, 1)
-		setPointer(&o.Spec.Completions, 1)
-		setPointer(&o.Spec.BackoffLimit, 6)
-		setPointer(&o.Spec.Suspend, false)
+		defaultJob(o)
 		defaultPod(&o.Spec.Template.Spec)
 	case *batchv1.CronJob:
 		set(&o.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
 		setPointer(&o.Spec.Suspend, false)
 		setPointer(&o.Spec.SuccessfulJobsHistoryLimit, 3)
 		setPointer(&o.Spec.FailedJobsHistoryLimit, 1)
+	}
+}
+
+func defaultJob(o *batchv1.Job) {
+	if o.Spec.Parallelism == nil { // with it, and without completions, one Pod that succeeds is enough
+		setPointer(&o.Spec.Completions, 1)
+	}
+	setPointer(&o.Spec.Parallelism, 1)
+	setPointer(&o.Spec.BackoffLimit, 6)
+	setPointer(&o.Spec.CompletionMode, batchv1.NonIndexedCompletion)
+	setPointer(&o.Spec.Suspend, false)
+	setPointer(&o.Spec.ManualSelector, false)
+	setPointer(&o.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	if len(o.Labels) == 0 {
+		o.Labels = maps.Clone(o.Spec.Template.Labels)
 	}
 }
 

@@ -6,13 +6,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	kjson "sigs.k8s.io/json"
 
 	"glasswatch/internal/apiserver/resource"
@@ -140,19 +143,26 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 	}
 	obj := current.DeepCopyObject().(resource.Object)
 	obj.SetFinalizers(finalizersFor(ep, obj, opts))
-	waits := len(obj.GetFinalizers()) > 0 || !s.mayVanish(obj)
+	grace := s.graceOf(obj, opts)
+	waits := grace > 0 || len(obj.GetFinalizers()) > 0 || !s.mayVanish(obj)
 	if len(opts.DryRun) > 0 {
 		return current, !waits, nil
 	}
 	if !waits {
 		return obj, true, s.remove(ep, current, obj)
 	}
-	if current.GetDeletionTimestamp() != nil && slices.Equal(current.GetFinalizers(), obj.GetFinalizers()) {
+	isMarked, isShorter := current.GetDeletionTimestamp() != nil, inGrace(current) && grace < *current.GetDeletionGracePeriodSeconds()
+	if isMarked && !isShorter && slices.Equal(current.GetFinalizers(), obj.GetFinalizers()) {
 		return current, false, nil
 	}
 	obj = ep.stored(ep.served(obj)) // as any write in this version
-	if current.GetDeletionTimestamp() == nil {
+	if !isMarked {
 		s.markDeleted(ep, obj)
+	}
+	if grace > 0 && !isMarked || isShorter {
+		end := metav1.NewTime(now().Add(time.Duration(grace) * time.Second))
+		obj.SetDeletionTimestamp(&end)
+		obj.SetDeletionGracePeriodSeconds(&grace)
 	}
 	if err := s.store.Update(ep.table, keyOf(obj.GetNamespace(), obj.GetName()), current, obj); err != nil {
 		return nil, false, err
@@ -160,6 +170,23 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 	s.written(ep, current, obj)
 	return obj, false, nil
 }
+
+// graceOf is how many seconds a Pod has to end after its deletion: none if it runs on no node. Another deletion can only shorten them.
+func (s *Server) graceOf(obj resource.Object, opts *metav1.DeleteOptions) int64 {
+	pod, ok := obj.(*corev1.Pod)
+	hasEnded := ok && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
+	if !ok || !s.options.PodGrace || pod.Spec.NodeName == "" || hasEnded {
+		return 0
+	}
+	grace := ptr.Deref(opts.GracePeriodSeconds, ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0))
+	if pod.DeletionGracePeriodSeconds != nil {
+		grace = min(grace, *pod.DeletionGracePeriodSeconds)
+	}
+	return grace
+}
+
+// inGrace tells whether a deleted object has yet to end.
+func inGrace(obj resource.Object) bool { return ptr.Deref(obj.GetDeletionGracePeriodSeconds(), 0) > 0 }
 
 func (s *Server) markDeleted(ep *endpoint, obj resource.Object) {
 	t, zero := now(), int64(0)

@@ -30,7 +30,7 @@
 // # What is not guaranteed
 //
 //   - There are no controllers besides the janitor, no scheduler and no kubelet. A Deployment makes no Pods, and a Pod
-//     is deleted at once, without a grace period.
+//     is deleted at once, without a grace period, unless [Options.PodGrace] is set.
 //   - There is no authentication, and everything is allowed. There is no admission, no quota, no TLS, no compression.
 //   - Of subresources there are status (and finalize for namespaces) only: no scale, exec, logs or bindings.
 //   - Defaults and validation cover metadata of every kind, and the main fields of Services, Ingresses, Pods and

@@ -210,7 +210,7 @@ func (s *Server) change(ep *endpoint, old resource.Object, mutate func(resource.
 	obj := old.DeepCopyObject().(resource.Object)
 	mutate(obj)
 	var err error
-	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && s.mayVanish(obj) {
+	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && !inGrace(obj) && s.mayVanish(obj) {
 		err = s.remove(ep, old, obj)
 	} else if err = s.store.Update(ep.table, keyOf(old.GetNamespace(), old.GetName()), old, obj); err == nil {
 		s.written(ep, old, obj)

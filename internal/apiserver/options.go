@@ -25,6 +25,9 @@ type Options struct {
 	// MinWatchTimeout: a watch without timeoutSeconds ends after a random time between this and twice as much. 0 means
 	// thirty minutes.
 	MinWatchTimeout time.Duration
+	// PodGrace lets a deleted Pod that runs on a node stay until somebody plays its kubelet, or its grace period is shortened to nothing. As a
+	// rule a Pod is deleted at once.
+	PodGrace bool
 	// DisableShards ignores the shardSelector of lists and watches, as a real server does unless its feature gate
 	// ShardedListAndWatch is on.
 	DisableShards bool

@@ -165,7 +165,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if opts.dryRun {
 		return obj, nil
 	}
-	if current.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && r.server.mayVanish(obj) {
+	if current.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && !inGrace(obj) && r.server.mayVanish(obj) {
 		return obj, r.server.remove(r.endpoint, current, obj)
 	}
 	if err := r.server.store.Update(r.table, r.key(), current, obj); err != nil {
