@@ -42,37 +42,41 @@ func start(sync func(ctx context.Context, c *classic, vault *corev1.ConfigMap) e
 		factory := informers.NewSharedInformerFactory(client, 0)
 		maps, secrets := factory.Core().V1().ConfigMaps(), factory.Core().V1().Secrets()
 		c := &classic{client: client, maps: maps.Lister(), secrets: secrets.Lister(), sync: sync}
-		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
-		enqueue := func(obj any) {
-			if name, err := cache.DeletionHandlingObjectToName(obj); err == nil {
-				queue.Add(name)
-			}
+		return loop(ctx, factory, c.reconcile, maps.Informer(), secrets.Informer()) // a Secret's owner has its name
+	}
+}
+
+// loop reconciles the name of each object of some informers that has changed, as in tutorials.
+func loop(ctx context.Context, factory informers.SharedInformerFactory, reconcile func(context.Context, cache.ObjectName) error,
+	from ...cache.SharedIndexInformer) error {
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+	enqueue := func(obj any) {
+		if name, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+			queue.Add(name)
 		}
-		changes := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }, DeleteFunc: enqueue}
-		if _, err := maps.Informer().AddEventHandler(changes); err != nil {
+	}
+	changes := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }, DeleteFunc: enqueue}
+	for _, informer := range from {
+		if _, err := informer.AddEventHandler(changes); err != nil {
 			return err
 		}
-		// A Secret's owner has its name.
-		if _, err := secrets.Informer().AddEventHandler(changes); err != nil {
-			return err
+	}
+	factory.Start(ctx.Done())
+	defer factory.Shutdown()
+	factory.WaitForCacheSync(ctx.Done())
+	context.AfterFunc(ctx, queue.ShutDown)
+	for {
+		name, down := queue.Get()
+		if down {
+			return nil
 		}
-		factory.Start(ctx.Done())
-		defer factory.Shutdown()
-		factory.WaitForCacheSync(ctx.Done())
-		context.AfterFunc(ctx, queue.ShutDown)
-		for {
-			name, down := queue.Get()
-			if down {
-				return nil
-			}
-			err := c.reconcile(ctx, name)
-			if err != nil {
-				queue.AddRateLimited(name)
-			} else {
-				queue.Forget(name)
-			}
-			queue.Done(name)
+		err := reconcile(ctx, name)
+		if err != nil {
+			queue.AddRateLimited(name)
+		} else {
+			queue.Forget(name)
 		}
+		queue.Done(name)
 	}
 }
 

@@ -65,8 +65,8 @@
 //     goroutine that the program has started itself ends the test's process.
 //   - Goroutines of the program that nothing orders run in the order that Go's scheduler chooses. Writes come in the order of virtual time,
 //     a millisecond each. What depends on the order of goroutines within one moment may come out differently.
-//   - Controllers of a cluster are not there, but for the garbage collector. [Workloads] plays those of Deployments and StatefulSets. The server has no
-//     admission webhooks, no quota and no rules in CEL.
+//   - Controllers of a cluster are not there, but for the garbage collector. [Workloads] plays those of Deployments and StatefulSets, [Jobs] that
+//     of Jobs, [Pods] scheduler and kubelet. The server has no admission webhooks, no quota and no rules in CEL.
 //   - Reads of single objects fail only while the server is away ([Outage]). Leases, Events and reviews of Kubernetes' own groups have no
 //     names, hence no faults; neither have writes before the program's first start. A program that is late or early ([ClockBehind],
 //     [ClockAhead]) is so by the times in Leases only; its caches keep what they were sent until the next renewal.

@@ -22,7 +22,7 @@ type Scenario struct {
 	// Start runs the controller under test. After a crash it is called again, with another config, in the same process: so
 	// what it keeps in global variables outlives the crash. The time until then is a kubelet's back-off.
 	Start Start
-	// World are others at work in the cluster, such as Workloads. They suffer no faults.
+	// World are others at work in the cluster, such as Workloads, Jobs and Pods. They suffer no faults.
 	World []Start
 	// Steps are what users do, one after the other.
 	Steps []Step

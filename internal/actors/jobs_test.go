@@ -174,18 +174,18 @@ func TestJobs_ADeadlineEndsThePods(t *testing.T) {
 	})
 }
 
-func TestJobs_WhatIsDeletedIsCounted(t *testing.T) {
+func TestJobs_WhatIsGoneStaysCounted(t *testing.T) {
 	onNode(t, func(n *node) {
 		n.create("good", func(spec *batchv1.JobSpec) { spec.Completions = new(int32(2)) })
 		apiservertest.Pass(9 * time.Second) // one has succeeded, the other one runs
 		all := n.CoreV1().Pods("default")
-		require.NoError(n, all.DeleteCollection(n.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		require.NoError(n, all.DeleteCollection(n.Context(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}))
 		apiservertest.Pass(20 * time.Second)
 		status := n.status("good")
 		require.EqualValues(n, 2, status.Succeeded)
 		require.EqualValues(n, 1, status.Failed)
 		require.NotNil(n, status.CompletionTime)
-		require.Equal(n, []string{"Succeeded"}, n.podsAre())
+		require.Equal(n, []string{"Succeeded"}, n.podsAre(), "the last one")
 	})
 }
 

@@ -285,3 +285,43 @@ func TestNamespace_KeepsItsFinalizersUntilItIsFinalized(t *testing.T) {
 	ns.Spec.Finalizers = nil
 	require.Empty(t, must(namespaces.Finalize(c.Context(), ns, metav1.UpdateOptions{})).Spec.Finalizers)
 }
+
+func TestDelete_APodOnANodeHasItsGrace(t *testing.T) {
+	c := start(t, apiserver.Options{PodGrace: true})
+	pods := c.clientset("").CoreV1().Pods("default")
+	create := func(node string, finalizers ...string) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Finalizers: finalizers}}
+		pod.Spec.NodeName, pod.Spec.Containers = node, []corev1.Container{{Name: "web", Image: "web"}}
+		_, err := pods.Create(c.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	// graceAfter deletes the Pod, and returns the seconds that it has, or -1 if it is gone.
+	graceAfter := func(opts metav1.DeleteOptions) int64 {
+		require.NoError(t, pods.Delete(c.Context(), "web", opts))
+		pod, err := pods.Get(c.Context(), "web", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return -1
+		}
+		require.NoError(t, err)
+		return *pod.DeletionGracePeriodSeconds
+	}
+	for range 2 {
+		create("node")
+		require.EqualValues(t, 30, graceAfter(metav1.DeleteOptions{}))
+		require.EqualValues(t, 30, graceAfter(metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](60)}))
+		require.EqualValues(t, 5, graceAfter(metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](5)}))
+		require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+	}
+	create("")
+	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{}), "nobody has to end it")
+
+	create("node", "example.com/hold")
+	require.EqualValues(t, 30, graceAfter(metav1.DeleteOptions{}))
+	_, err := pods.Patch(c.Context(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.EqualValues(t, 30, graceAfter(metav1.DeleteOptions{}), "without finalizers it still has its grace")
+	ended := []byte(`{"status":{"phase":"Failed"}}`)
+	_, err = pods.Patch(c.Context(), "web", types.MergePatchType, ended, metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{}), "it has ended")
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -354,4 +355,27 @@ func TestUpdate_WithoutAVersionIsRefusedForSomeKinds(t *testing.T) {
 		got = c.raw("PUT", path+"/a", want.body, "Content-Type: application/json")
 		require.Equal(t, want.updated, got.code, got.body)
 	}
+}
+
+func TestJob_GetsASelectorOfItsOwn(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	jobs := c.clientset("").BatchV1().Jobs("default")
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "task"}}
+	job.Spec.Template.Labels = map[string]string{"app": "task"}
+	made, err := jobs.Create(t.Context(), job, metav1.CreateOptions{})
+	require.NoError(t, err)
+	uid := string(made.UID)
+	require.Equal(t, map[string]string{"batch.kubernetes.io/controller-uid": uid}, made.Spec.Selector.MatchLabels)
+	require.Equal(t, map[string]string{"app": "task", "batch.kubernetes.io/controller-uid": uid, "controller-uid": uid,
+		"batch.kubernetes.io/job-name": "task", "job-name": "task"}, made.Spec.Template.Labels)
+	require.Equal(t, map[string]string{"app": "task"}, made.Labels)
+	require.EqualValues(t, 1, *made.Spec.Completions)
+
+	job.Name, job.Spec.ManualSelector, job.Spec.Selector = "other", new(true), &metav1.LabelSelector{MatchLabels: job.Spec.Template.Labels}
+	job.Spec.Parallelism = new(int32(2))
+	made, err = jobs.Create(t.Context(), job, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, job.Spec.Selector, made.Spec.Selector)
+	require.Equal(t, job.Spec.Template.Labels, made.Spec.Template.Labels)
+	require.Nil(t, made.Spec.Completions, "one that succeeds is enough")
 }
