@@ -1,6 +1,5 @@
 // What is inside each box of the house: what the layers say of this moment.
 import { html, useMemo } from './ui.js';
-import { lastList } from './fold.js';
 import { StateMachine } from './machine.js';
 import { Countdown, Key, Keys } from './parts.js';
 
@@ -53,7 +52,7 @@ function byKey(deltas) {
 
 // Listed tells of the newest list: in this layer what it lacks is found, and becomes a tombstone.
 function Listed({ kind, words, view }) {
-  const list = lastList(view, kind);
+  const list = view.latest.list?.[kind];
   return list && html`<p class=${list.missing > 0 ? 'bad' : 'none'} data-test=${'listed-' + kind}>${words.listed(list.n, list.missing)}</p>`;
 }
 

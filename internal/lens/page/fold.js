@@ -89,7 +89,7 @@ function snapshot(view, { data, at }) {
     leftOut: same ? view.leftOut + Math.max(0, first - 1 - view.seq) : 0,
     sampled: false,
     events: [...older, ...data.events].slice(-keepEvents),
-    latest: latest(same ? view.latest : {}, data.events),
+    latest: same ? latest(view.latest, data.events.filter((e) => e.seq > view.seq)) : latest({}, data.events),
     stores: stores(data.contents),
     held: same ? view.held : null,
     acted: same ? view.acted : null,
@@ -141,7 +141,7 @@ function movement(view, data) {
 }
 
 // latest is computed for each message of a storm: what is the same is not copied.
-function latest(before, events) {
+export function latest(before, events) {
   const newest = { request: {}, reconciled: {}, written: {} };
   for (const e of events) {
     if (e.at in newest) {
@@ -151,7 +151,29 @@ function latest(before, events) {
   const changed = Object.entries(newest).filter(([, kinds]) => Object.keys(kinds).length > 0);
   const after = changed.map(([at, kinds]) => [at, { ...before[at], ...kinds }]);
   const panic = events.filter(({ at }) => at === 'returned').reduce(panics, before.panic);
-  return { ...before, ...Object.fromEntries(after), ...(panic && { panic }) };
+  const list = events.reduce(lists, before.list);
+  return { ...before, ...Object.fromEntries(after), ...(panic && { panic }), ...(list && { list }) };
+}
+
+// lists has the newest list of each kind: n objects, and missing of those that the store had. The in-order queue pops a
+// list whole, and what is stored next are its objects, and the removals of what it lacks. The per-key queue pops a tombstone
+// for each of these. The numbers are those of whole batches, of which the stream may have left events out.
+function lists(before, e) {
+  const list = before?.[e.kind];
+  const put = (more) => ({ ...before, [e.kind]: { ...list, ...more } });
+  if (e.at === 'handed' && e.action === 'Replace' && !e.key) {
+    return put({ n: (e.n ?? 1) - 1, missing: 0 }); // a list begins with an event without a key
+  }
+  if (list && e.at === 'popped' && e.action === 'ReplacedAll') {
+    return put({ whole: e.key ? e.n ?? 1 : 0 }); // what is stored next is this list
+  }
+  if (list && e.at === 'popped' && list.whole >= 0) {
+    return put({ whole: -1 });
+  }
+  if (list && e.at === 'popped' && e.tombstone && list.whole === undefined) {
+    return put({ missing: list.missing + 1 });
+  }
+  return list && e.at === 'stored' && list.whole >= 0 ? put({ missing: Math.max(0, (e.n ?? 1) - list.whole) }) : before;
 }
 
 // panics has the newest panic of each handler, until the handler returns from a call.
@@ -169,13 +191,6 @@ export const allows = ({ can }, act) => can === null || can.includes(act);
 
 // kinds are those of the informers, in an order that stays.
 export const kinds = ({ state }) => Object.entries(state?.informers ?? {}).sort().reverse().map(([, { kind }]) => kind);
-
-// lastList is what the newest list of a kind brought: n objects, and missing of those that the store had.
-export function lastList({ events }, kind) {
-  const list = events.findLast((e) => e.at === 'handed' && e.kind === kind && e.action === 'Replace');
-  const tombstones = !list ? [] : events.filter((e) => e.seq > list.seq && e.at === 'called' && e.kind === kind && e.tombstone);
-  return list && { n: list.key ? list.n ?? 1 : 0, missing: new Set(tombstones.map(({ key }) => key)).size };
-}
 
 // total adds up the counts of all kinds.
 export function total(kinds) {

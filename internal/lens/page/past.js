@@ -1,6 +1,6 @@
 // Time travel: the view as it was. The page keeps the views that its messages made. A moment between two of them is the
 // earlier one, with what its events changed since. It changes nothing, and reads no clock and no document, as fold.js.
-import { stored } from './fold.js';
+import { latest, stored } from './fold.js';
 
 const mostKept = 600; // views
 
@@ -28,7 +28,7 @@ export function viewAt(history, view, seq) {
   }
   const since = events.filter((e) => e.seq > kept.seq);
   const stores = stored(kept.stores, { events: since, state: kept.state });
-  return { ...view, ...kept, ...now, counts: counted(kept.counts, since), stores, state: sized(kept, stores) };
+  return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores) };
 }
 
 // sized is the kept state, with as many objects as the stores have that changed since.

@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 // recordDots keeps the boxes that the dot of the Service web is seen in, and the pauses that the replay asks for.
@@ -235,4 +238,36 @@ func TestStorm_TheHouseAndTheRestTakeTurns(t *testing.T) {
 	b.until(`drawn.house >= 8 && drawn.rest >= 8`)
 	b.click("storm-end")
 	b.until(`!lens.view().sampled && document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`)
+}
+
+// Of more events than a message has room for, the server chooses. The page says how many it lacks, counts all of them, and has
+// those of the chosen object.
+func TestSample_ThePageSaysWhatTheServerLeavesOut(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	work(t)
+	l, err := lens.New(noBookmarks)
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	b := visit(t, serveHandler(t, l.Handler()), "")
+	b.isIn("Watching")
+	b.chooses(web)
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.rests() // and the stream that follows the object is open
+	before := eval[int](b, `lens.view().counts.decoded.Service`)
+	const others = 600
+	at := look.Event{At: look.Decoded, Kind: "Service", Key: web, Action: "MODIFIED"}
+	events := []look.Event{at}
+	for n := range others {
+		at.Key = fmt.Sprintf("ns/%d", n)
+		events = append(events, at)
+	}
+	l.Hub().Report(events...) // at once, so that they are in one message
+	b.until(fmt.Sprintf(`lens.view().counts.decoded.Service === %d`, before+len(events)))
+	shown := eval[int](b, `lens.view().events.filter(({ key }) => key?.startsWith('ns/')).length`)
+	assert.NotZero(t, shown)
+	assert.Less(t, shown, others)
+	b.says("left-out", fmt.Sprintf("%d left out", others-shown))
+	assert.Equal(t, len(events), eval[int](b, `lens.view().journey.at(-1).n`), "the chosen object's event is not left out")
 }

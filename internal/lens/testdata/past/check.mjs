@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [fold, past, ...files] = process.argv.slice(2);
-const { fold: next, lastList, start } = await import(pathToFileURL(resolve(fold)));
+const { fold: next, latest, start } = await import(pathToFileURL(resolve(fold)));
 const { keep, marksOf, viewAt } = await import(pathToFileURL(resolve(past)));
 const fields = ['seq', 'counts', 'faults', 'gate', 'state', 'stores'];
 const sorted = (value) => JSON.stringify(value, (_, v) =>
@@ -52,10 +52,13 @@ want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
 want('the marks', marksOf(history, events).map(({ seq, what }) => [seq, what]), [[4, 'tombstone'], [5, 'fault'], [5, 'conflict']]);
 
-// The newest list of a kind, with what it lacks. Each handler is told of a tombstone.
-const handed = (seq, more) => seen(seq, 'handed', { action: 'Replace', ...more });
-const dead = (seq, key) => seen(seq, 'called', { key, tombstone: true });
-const lists = [handed(1), dead(2, 'default/a'), handed(3, { n: 2 }), handed(4, { n: 2 }), dead(5, 'default/b'), dead(6, 'default/b'),
-  handed(7, { kind: 'Ingress', key: '' })];
-want('the newest list', ['Service', 'Ingress', 'Secret'].map((kind) => lastList({ events: lists }, kind) ?? null),
-  [{ n: 2, missing: 1 }, { n: 0, missing: 0 }, null]);
+// The newest list of a kind, with what it lacks, whichever queue it passes. A tombstone that it did not make is not counted.
+const handed = (seq, n) => seen(seq, 'handed', { action: 'Replace', key: '', n });
+const popped = (seq, n) => seen(seq, 'popped', { action: 'ReplacedAll', n });
+const inOrder = [handed(1, 3), popped(2, 2), seen(4, 'stored', { action: 'removed', n: 5 }), seen(9, 'popped', { action: 'Deleted', tombstone: true }),
+  seen(10, 'stored', { action: 'removed' }), seen(11, 'called', { tombstone: true })];
+const perKey = [handed(1, 2), seen(3, 'popped', { action: 'Deleted', tombstone: true }), seen(4, 'stored', { action: 'removed' }), seen(5, 'called', { tombstone: true })];
+const empty = [handed(1), seen(2, 'popped', { action: 'ReplacedAll', key: '' }), seen(3, 'stored', { action: 'removed' })];
+const newest = (events) => Object.values(latest({}, events).list).map(({ n, missing }) => [n, missing]);
+want('the newest list', [inOrder, perKey, empty, [...perKey, handed(6, 4)], [...perKey, { ...handed(6, 2), kind: 'Ingress' }]].map(newest),
+  [[[2, 3]], [[1, 1]], [[0, 1]], [[3, 0]], [[1, 1], [1, 0]]]);
