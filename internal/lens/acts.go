@@ -91,11 +91,10 @@ func (a *actor) apply(ctx context.Context, body documents) (any, error) {
 	for _, obj := range objects {
 		kind := obj.GroupVersionKind()
 		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		client, err := a.client(mapping, err, obj.GetNamespace())
 		if err != nil {
 			return nil, err
 		}
-		got, err := client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: a.force})
+		got, err := a.client(mapping, obj.GetNamespace()).Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: a.force})
 		if err != nil {
 			return nil, err
 		}
@@ -105,24 +104,13 @@ func (a *actor) apply(ctx context.Context, body documents) (any, error) {
 	return map[string][]look.Ref{"applied": applied}, nil
 }
 
-// client returns that of a kind, or its error. If a namespaced object names no namespace, that is "default".
-func (a *actor) client(mapping *meta.RESTMapping, err error, namespace string) (dynamic.ResourceInterface, error) {
-	switch {
-	case err != nil:
-		return nil, unmapped(err)
-	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
-		return a.objects.Resource(mapping.Resource), nil
-	default:
-		return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
+// client returns that of a kind. If a namespaced object names no namespace, that is "default".
+func (a *actor) client(mapping *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
+	all := a.objects.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return all
 	}
-}
-
-// unmapped is the error of a kind that the server does not have, or of a server that does not say which it has.
-func unmapped(err error) error {
-	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("%w: %w", look.ErrBadBody, err)
-	}
-	return err
+	return all.Namespace(cmp.Or(namespace, metav1.NamespaceDefault))
 }
 
 // find returns the resource that is named as Service, services or ingresses.networking.k8s.io.
@@ -136,16 +124,15 @@ func (a *actor) find(name string) (*meta.RESTMapping, error) {
 
 // remove deletes an object.
 func (a *actor) remove(ctx context.Context, ref look.Ref) (any, error) {
+	mapping, err := a.find(ref.Kind)
+	if err != nil {
+		return nil, err
+	}
 	namespace, name, isNamespaced := strings.Cut(ref.Key, "/")
 	if !isNamespaced {
 		namespace, name = "", ref.Key
 	}
-	mapping, err := a.find(ref.Kind)
-	client, err := a.client(mapping, err, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return nil, client.Delete(ctx, name, metav1.DeleteOptions{})
+	return nil, a.client(mapping, namespace).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …

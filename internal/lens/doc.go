@@ -43,7 +43,7 @@
 // informer's mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this
 // package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
-// Reading order: in look event.go, observe.go, hub.go, gate.go, keys.go, causes.go, informer.go, transport.go, view.go,
+// Reading order: in look event.go, hub.go, gate.go, keys.go, causes.go, informer.go, transport.go, view.go,
 // stream.go, http.go, guard.go; here pipeline.go, world.go, server.go, faults.go, acts.go, session.go, replay.go,
 // http.go; cluster.go, attach.go; and the package beside.
 package lens

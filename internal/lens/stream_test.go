@@ -103,6 +103,15 @@ func TestSession_HasNoSecrets(t *testing.T) {
 	require.Len(t, session.Actions, 1)
 }
 
+func TestSession_HasWhatWasDoneBeforeAnErrorToo(t *testing.T) {
+	v := visit(t, Options{})
+	const two = `{"yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Unicorn, metadata: {name: a}}"}`
+	require.Equal(t, 400, v.ask("POST", "/act/apply", two, nil))
+	var session Session
+	v.ask("GET", "/api/session", "", &session)
+	require.Len(t, session.Actions, 1, "the ConfigMap was made")
+}
+
 func TestReset_BeginsAnotherWorld(t *testing.T) {
 	v := visit(t, Options{})
 	f := v.follow("")

@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Handler serves what PROTOCOL.md says of any view, without a guard: see [Guard]. Begin must have been called.
@@ -84,7 +85,7 @@ func codeOf(err error) (code int, reason string) {
 		return http.StatusServiceUnavailable, "ServiceUnavailable"
 	case errors.Is(err, ErrUnknown):
 		return http.StatusNotFound, "NotFound"
-	case errors.Is(err, ErrBadBody):
+	case errors.Is(err, ErrBadBody), meta.IsNoMatchError(err):
 		return http.StatusBadRequest, "BadRequest"
 	default:
 		return http.StatusConflict, "Conflict"

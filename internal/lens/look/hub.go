@@ -1,7 +1,7 @@
 package look
 
 import (
-	"hash/fnv"
+	"hash/crc32"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,18 +171,12 @@ func (h *Hub) since(seq, last uint64, follow map[string]bool) News {
 		parts *= 2
 	}
 	for s := h.next - min(total, ringLen); s < h.next; s++ {
-		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
+		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || crc32.ChecksumIEEE([]byte(e.Key))&(parts-1) == 0 {
 			n.Events = append(n.Events, *e)
 		}
 	}
 	n.LeftOut = total - uint64(len(n.Events))
 	return n
-}
-
-func hash(key string) uint32 {
-	f := fnv.New32a()
-	_, _ = f.Write([]byte(key))
-	return f.Sum32()
 }
 
 // Moment is a place among what is observed. Time alone would not find it again.
