@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func (c *cluster) configMaps() typedcore.ConfigMapInterface {
@@ -324,4 +325,21 @@ func TestDelete_APodOnANodeHasItsGrace(t *testing.T) {
 	_, err = pods.Patch(c.Context(), "web", types.MergePatchType, ended, metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{}), "it has ended")
+}
+
+func TestDelete_InTheForegroundAPodKeepsItsGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, apiserver.Options{PodGrace: true})
+		pods := c.Client.CoreV1().Pods("default")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+		pod.Spec.NodeName, pod.Spec.Containers = "node", []corev1.Container{{Name: "web", Image: "web"}}
+		_, err := pods.Create(c.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, pods.Delete(c.Context(), "web", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)}))
+		apiservertest.Pass(time.Second)
+		pod, err = pods.Get(c.Context(), "web", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Empty(t, pod.Finalizers)
+		require.EqualValues(t, 30, *pod.DeletionGracePeriodSeconds)
+	})
 }
