@@ -160,6 +160,18 @@ func TestUpdate_WithTheSameIndexValuesAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { s.GetByKey("7") }))
 }
 
+func TestApply_OfAFullBatchWithTheSameIndexValuesAllocatesNothing(t *testing.T) {
+	s := filled(t, 1000)
+	var ops []Op[string, *item]
+	for i := range 1000 {
+		key := fmt.Sprint(i)
+		ops = append(ops, Op[string, *item]{Key: key, Obj: &item{key: key, group: "g", tags: []string{"t" + key}}})
+	}
+	s.Apply(ops, "")
+	require.Zero(t, testing.AllocsPerRun(10, func() { s.Apply(ops, "") }))
+	require.Zero(t, s.answers.strings[:cap(s.answers.strings)][0], "a string of the last batch is kept")
+}
+
 // TestUpdate_CopiesNoChunkThatIsNewerThanTheSnapshot also covers the chunks that a later write begins.
 func TestUpdate_CopiesNoChunkThatIsNewerThanTheSnapshot(t *testing.T) {
 	s := newItems(nil)

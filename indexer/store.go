@@ -33,14 +33,25 @@ type Options[K comparable, T any] struct {
 type Store[K comparable, T any] struct {
 	opts Options[K, T]
 
-	writing sync.Mutex   // held during a whole write, and locked before mu; guards the next two
-	values  [][]string   // of each object of a transaction in each index; the memory stays for later writes
+	writing sync.Mutex   // held during a whole write, and locked before mu; guards answers and failed
+	answers answers      // of the index functions in a transaction
 	failed  []failure[K] // of index functions in this write
 
 	mu      sync.RWMutex // guards content. To change it takes writing and mu, to read it either of them
 	content content[K, T]
 	latest  atomic.Pointer[moment[K, T]] // shows the present content; nil if nobody has asked for a snapshot of it
 }
+
+// answers are the values of each object of a transaction in each index. Later transactions use their memory again.
+type answers struct {
+	values  [][]string
+	strings []string // all of values, one after the other
+	answer  []string // what an index function appends to
+}
+
+// keptAnswers is the greatest number of entries that answers keep memory for. An informer's full batch, 1,000 objects,
+// needs less with up to four indices of one value each.
+const keptAnswers = 8 * shrink.Kept
 
 // failure is an index function that failed on the object under key.
 type failure[K comparable] struct {
@@ -92,18 +103,26 @@ func (s *Store[K, T]) ask(ix *index[T], key K, obj T, dst []string) []string {
 	return values
 }
 
-// forgetAnswers lets go of the strings and errors that the index functions returned. It keeps memory for small writes.
+// keep copies answer behind the values that there are.
+func (a *answers) keep() {
+	first := len(a.strings)
+	a.strings = append(a.strings, a.answer...)
+	a.values = append(a.values, a.strings[first:])
+	clear(a.answer)
+}
+
+// forgetAnswers lets go of the strings and errors that the index functions returned.
 func (s *Store[K, T]) forgetAnswers() {
 	s.failed = nil
-	kept := cap(s.values)
-	for _, values := range s.values {
-		clear(values[:cap(values)])
-		kept += cap(values)
+	a := &s.answers
+	if cap(a.values)+cap(a.strings)+cap(a.answer) > keptAnswers {
+		*a = answers{}
+		return
 	}
-	s.values = s.values[:0]
-	if kept > shrink.Kept {
-		s.values = nil
-	}
+	clear(a.values)
+	clear(a.strings)
+	a.values = a.values[:0]
+	a.strings = a.strings[:0]
 }
 
 // indexOf returns an index of all objects of c. It is not one of c's indices yet.

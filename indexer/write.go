@@ -53,9 +53,8 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 				continue
 			}
 			for _, ix := range s.content.indices {
-				n := len(s.values)
-				s.values = slices.Grow(s.values, 1)[:n+1] // brings back the slice of an earlier write, for its memory
-				s.values[n] = s.ask(ix, op.Key, op.Obj, s.values[n][:0])
+				s.answers.answer = s.ask(ix, op.Key, op.Obj, s.answers.answer[:0])
+				s.answers.keep()
 			}
 		}
 		s.lockReadersOut(func() { s.applyLocked(ops, resourceVersion) })
@@ -69,7 +68,7 @@ func panicUnlessHashable[K comparable](key K) {
 }
 
 func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
-	values := s.values
+	values := s.answers.values
 	for i := range ops {
 		op := &ops[i]
 		if op.Delete {
