@@ -101,6 +101,28 @@ func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
 	})
 }
 
+func TestResync_UnderWayIsNotForWhoJoinsThen(t *testing.T) {
+	var queued func() // called once when the next thing is queued
+	opts := Options[*config]{ResyncPeriod: 10 * time.Second}
+	opts.Metrics.Queued = func(n int) {
+		if n == 1 && queued != nil {
+			queued()
+			queued = nil
+		}
+	}
+	bothQueues(t, opts, func(s *story) {
+		s.server.Put("a", "1")
+		due, late := newRecorder(), newRecorder()
+		s.Add(due, HandlerOptions{})
+		s.Start()
+		s.Expect(due, "add a@1 initial")
+		queued = func() { s.Add(late, HandlerOptions{}) } // after the check, and before the store has the resync
+		s.Pass(10*time.Second + time.Millisecond)
+		s.Expect(due, "update a@1→1")
+		s.Expect(late, "add a@1 initial")
+	})
+}
+
 // An empty list queues nothing with the per-key queue. It begins the first period all the same.
 func TestResync_ComesAfterAFirstListThatIsEmpty(t *testing.T) {
 	bothQueues(t, Options[*config]{ResyncPeriod: 10 * time.Second}, func(s *story) {
