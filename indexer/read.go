@@ -58,34 +58,34 @@ func (s *Store[K, T]) sorted(keys []K) []K {
 // ByIndex returns the objects that have value in the named index, in no particular order. It is an error if there is no
 // such index. The slice is the caller's.
 func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
-	return lookup(s, name, []string{value}, &s.content.objs)
+	return s.ByIndexValues(name, []string{value})
 }
 
 // ByIndexValues is ByIndex for the objects that have at least one of values, each object once.
 func (s *Store[K, T]) ByIndexValues(name string, values []string) ([]T, error) {
-	return lookup(s, name, values, &s.content.objs)
-}
-
-// IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
-func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
-	keys, err := lookup(s, name, []string{value}, &s.content.keys)
-	return s.sorted(keys), err
-}
-
-// lookup returns what stands in the slots of the objects that have at least one of values, in one of the store's tables.
-func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string, from *table[E]) ([]E, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, err := s.content.index(name)
 	if err != nil {
 		return nil, err
 	}
-	slots := ix.slotsOf(values) // from is a table of s.content, whatever content that is now: it is read under the lock
-	found := make([]E, 0, len(slots))
-	for slot := range slots {
-		found = append(found, from.at(slot))
+	return s.content.objs.pick(ix.slotsOf(values)), nil
+}
+
+// IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
+func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
+	keys, err := s.indexKeys(name, value)
+	return s.sorted(keys), err // with the store unlocked
+}
+
+func (s *Store[K, T]) indexKeys(name, value string) ([]K, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ix, err := s.content.index(name)
+	if err != nil {
+		return nil, err
 	}
-	return found, nil
+	return s.content.keys.pick(ix.slotsWith(value)), nil
 }
 
 // Index returns the objects that share a value with obj in the named index, each once, or an error of the function,

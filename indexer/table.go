@@ -60,6 +60,15 @@ func (t *table[E]) pop(epoch uint64) {
 // freeze returns a copy that shares the chunks. Writes to t do not change it if they are of a later epoch.
 func (t *table[E]) freeze() table[E] { return table[E]{slices.Clone(t.chunks), t.len} }
 
+// pick returns the entries of some slots in a slice of the caller's.
+func (t *table[E]) pick(slots map[uint32]struct{}) []E {
+	picked := make([]E, 0, len(slots))
+	for slot := range slots {
+		picked = append(picked, t.at(slot))
+	}
+	return picked
+}
+
 // list returns all entries in a slice of the caller's.
 func (t *table[E]) list() []E {
 	list := make([]E, 0, t.len)
