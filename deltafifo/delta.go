@@ -24,6 +24,9 @@ const (
 	Bookmark
 )
 
+// isBulk: the delta is about all objects, not about one. It has no key.
+func (t DeltaType) isBulk() bool { return t >= ReplacedAll }
+
 var deltaTypeNames = [...]string{
 	Added: "Added", Updated: "Updated", Deleted: "Deleted", Replaced: "Replaced", Sync: "Sync",
 	ReplacedAll: "ReplacedAll", SyncAll: "SyncAll", Bookmark: "Bookmark",

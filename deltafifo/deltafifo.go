@@ -80,7 +80,7 @@ func (f *DeltaFIFO[K, T]) accept(d Delta[K, T]) {
 	f.initial.eventCame()
 	isWanted := !d.Missing
 	if d.Type == Deleted {
-		_, isWanted = f.tombstoneLocked(d.Key)
+		isWanted = f.isKnownOrQueuedLocked(d.Key)
 	}
 	if isWanted {
 		f.appendLocked(d)
@@ -93,9 +93,8 @@ func (f *DeltaFIFO[K, T]) DeleteKey(key K) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.initial.eventCame()
-	d, present := f.tombstoneLocked(key)
-	if present {
-		f.appendLocked(d)
+	if f.isKnownOrQueuedLocked(key) {
+		f.appendLocked(f.tombstoneLocked(key))
 	}
 	return nil
 }
@@ -153,19 +152,29 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	return newer
 }
 
+// isKnownOrQueuedLocked reports whether there is something to delete under key.
+func (f *DeltaFIFO[K, T]) isKnownOrQueuedLocked(key K) bool {
+	if f.items[key] != nil {
+		return true
+	}
+	_, isKnown := f.opts.Known.GetByKey(key)
+	return isKnown
+}
+
 // tombstoneLocked makes a tombstone: a deletion that nobody saw. Its object is that of the key's last queued delta, or,
-// if nothing is queued, the known one. If neither has an object, the tombstone is Missing. present: the key is queued or known.
-func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], present bool) {
-	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
+// if nothing is queued, the known one. If neither has an object, the tombstone is Missing.
+func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) Delta[K, T] {
+	d := Delta[K, T]{Type: Deleted, Key: key, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {
 		last := p.deltas[len(p.deltas)-1]
 		d.Obj = last.Obj
 		d.Missing = last.Missing
-		return d, true
+		return d
 	}
-	d.Obj, present = f.opts.Known.GetByKey(key)
-	d.Missing = !present
-	return d, present
+	obj, isKnown := f.opts.Known.GetByKey(key)
+	d.Obj = obj
+	d.Missing = !isKnown
+	return d
 }
 
 // Replace queues a list, in one step: a Replaced delta for each of its objects, in order, and then a tombstone for each
@@ -197,14 +206,12 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 func (f *DeltaFIFO[K, T]) appendTombstonesLocked(listed map[K]struct{}) {
 	for p := f.oldest; p != nil; p = p.next {
 		if _, ok := listed[p.key]; !ok {
-			d, _ := f.tombstoneLocked(p.key)
-			f.appendLocked(d)
+			f.appendLocked(f.tombstoneLocked(p.key))
 		}
 	}
 	for _, key := range f.opts.Known.ListKeys() {
 		if _, ok := listed[key]; !ok && f.items[key] == nil {
-			d, _ := f.tombstoneLocked(key)
-			f.appendLocked(d)
+			f.appendLocked(f.tombstoneLocked(key))
 		}
 	}
 }

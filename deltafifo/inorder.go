@@ -224,12 +224,12 @@ func (q *InOrder[K, T]) swapLocked() {
 // batchLenLocked returns how many deltas of head are the next batch: until limit, a bulk delta, or a key's second delta.
 func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 	limit = min(limit, len(q.head))
-	if limit == 1 || q.head[0].Type >= ReplacedAll {
+	if limit == 1 || q.head[0].Type.isBulk() {
 		return 1
 	}
 	defer clear(q.seen)
 	for i := range limit {
-		if q.head[i].Type >= ReplacedAll {
+		if q.head[i].Type.isBulk() {
 			return i
 		}
 		if q.opts.KeysMayRepeat {

@@ -47,8 +47,7 @@ p.deltas = append(p.deltas, d)`,
 		// What is queued gets a second tombstone, and what is queued only gets none.
 		`for _, key := range f.opts.Known.ListKeys() {
 	if _, ok := listed[key]; !ok {
-		d, _ := f.tombstoneLocked(key)
-		f.appendLocked(d)
+		f.appendLocked(f.tombstoneLocked(key))
 	}
 }`,
 	},
