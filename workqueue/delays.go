@@ -27,27 +27,25 @@ func (q *Queue[T]) undelayLocked(e *entry[T]) {
 func (q *Queue[T]) deadlineReached() {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
-	q.moveDueLocked(time.Now())
+	q.moveDueLocked()
 	if len(q.delayed) > 0 {
 		q.nextDeadline.set(q.delayed[0].deadline)
 	}
 }
 
-func (q *Queue[T]) isDueLocked(now time.Time) bool {
-	return len(q.delayed) > 0 && !q.delayed[0].deadline.After(now)
-}
-
 // idleIsDueLocked is for a Get that finds nothing waiting. If the first item that is due is one that it can take, it makes
 // it due itself, since waiting for the alarm's goroutine takes three times as long. If a worker has that item, it and those
-// behind it are left to the alarm. So a Get that made
-// something due does not wait, and the metrics hear of it at once.
-func (q *Queue[T]) idleIsDueLocked(now time.Time) bool {
-	return q.isDueLocked(now) && q.delayed[0].state == idle
+// behind it are left to the alarm. So a Get that made something due does not wait, and the metrics hear of it at once.
+func (q *Queue[T]) idleIsDueLocked() bool {
+	return len(q.delayed) > 0 && q.delayed[0].state == idle && q.delayed[0].deadlineIsOver(time.Now())
 }
 
+func (e *entry[T]) deadlineIsOver(now time.Time) bool { return !e.deadline.After(now) }
+
 // moveDueLocked makes due what has its deadline behind it.
-func (q *Queue[T]) moveDueLocked(now time.Time) {
-	for q.isDueLocked(now) {
+func (q *Queue[T]) moveDueLocked() {
+	now := time.Now()
+	for len(q.delayed) > 0 && q.delayed[0].deadlineIsOver(now) {
 		e := q.delayed[0]
 		q.undelayLocked(e)
 		q.makeDueLocked(e, e.delayPriority)

@@ -48,11 +48,6 @@ func TestRateLimitingQueue_BehavesLikeItsModel(t *testing.T) {
 				q.AddRateLimited(i)
 				m.addAfter(i, again(i), 0)
 			}
-			do["AddRateLimitedWithPriority"] = func(t *rapid.T) {
-				i, p := item.Draw(t, "item"), rapid.IntRange(-1, 1).Draw(t, "priority")
-				q.AddRateLimitedWithPriority(i, p)
-				m.addAfter(i, again(i), p)
-			}
 			do["When"] = func(t *rapid.T) { // as somebody does who shares the limiter
 				i := item.Draw(t, "item")
 				require.Equal(t, again(i), limiter.When(i))
@@ -81,9 +76,8 @@ func TestRateLimitingQueue_DelaysByTheLimiterUntilForgotten(t *testing.T) {
 		q := NewRateLimiting(Options[string]{RateLimiter: limiter})
 		start := time.Now()
 		retry := func() time.Duration {
-			q.AddRateLimitedWithPriority("a", 4)
-			_, priority, _ := q.GetWithPriority()
-			assert.Equal(t, 4, priority)
+			q.AddRateLimited("a")
+			q.Get()
 			q.Done("a")
 			return time.Since(start)
 		}

@@ -212,9 +212,8 @@ func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
 	for q.lenLocked() == 0 && !q.shuttingDown {
-		now := time.Now()
-		if q.idleIsDueLocked(now) {
-			q.moveDueLocked(now)
+		if q.idleIsDueLocked() {
+			q.moveDueLocked()
 		} else {
 			q.work.Wait()
 		}

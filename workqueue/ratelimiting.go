@@ -35,12 +35,9 @@ func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
 }
 
 // AddRateLimited is AddAfter with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
-
-// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
+func (q *RateLimitingQueue[T]) AddRateLimited(item T) {
 	delay := q.limiter.When(item)
-	q.AddAfterWithPriority(item, delay, priority)
+	q.AddAfter(item, delay)
 }
 
 // Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.
