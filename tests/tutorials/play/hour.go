@@ -25,7 +25,8 @@ type Hour struct {
 
 	mu            sync.Mutex // protects what follows
 	happened, saw []string
-	lists         int // that were answered, streaming or not
+	lists         int       // that were answered, streaming or not
+	watching      time.Time // when the last watch was answered
 }
 
 // Hour makes one. An object is there already. No list has more than one, for lists have no order to rely on.
@@ -46,7 +47,8 @@ func (p *Play) Hour() *Hour {
 }
 
 // withoutChance gives a watch a fixed time. A reflector asks for five to ten minutes, by chance. A watch that began less than a second
-// before it breaks counts as very short, and costs a list. With 290 seconds none of the hour's faults finds one that young.
+// before it breaks counts as very short, and costs a list. With 290 seconds none of the hour's faults finds one that young: see
+// checkWatch.
 func withoutChance(req *http.Request) *http.Request {
 	query := req.URL.Query()
 	if query.Get("timeoutSeconds") == "" {
@@ -60,12 +62,24 @@ func withoutChance(req *http.Request) *http.Request {
 
 func (h *Hour) count(req *http.Request) {
 	query := req.URL.Query()
-	if query.Get("watch") != "" && query.Get("sendInitialEvents") == "" {
-		return
-	}
+	isWatch := query.Get("watch") != ""
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.lists++
+	if isWatch {
+		h.watching = time.Now()
+	}
+	if !isWatch || query.Get("sendInitialEvents") != "" {
+		h.lists++
+	}
+}
+
+// checkWatch is called before the watch is ended.
+func (h *Hour) checkWatch() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if age := time.Since(h.watching); age < time.Second {
+		h.p.t.Errorf("a fault finds a watch that is %v old: if the program has to list again, that is left to chance", age)
+	}
 }
 
 // Client is a clientset whose lists are counted.
@@ -125,6 +139,7 @@ func (h *Hour) Play() {
 
 	h.p.Pass(19 * time.Minute)
 	say("the server ends the watch, as it does after 30 to 60 minutes")
+	h.checkWatch()
 	h.p.Server().Faults().DropWatches()
 	h.p.Pass(time.Minute)
 	h.put("b", "4")
@@ -145,6 +160,7 @@ func (h *Hour) Play() {
 
 // away lets something happen while no watch is open, for a minute in all.
 func (h *Hour) away(happens func()) {
+	h.checkWatch()
 	faults := h.p.Server().Faults()
 	faults.FailNext(-1, apiserver.Failure{Verb: "watch", Code: http.StatusServiceUnavailable})
 	faults.FailNext(-1, apiserver.Failure{Verb: "list", Code: http.StatusServiceUnavailable})
