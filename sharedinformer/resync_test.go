@@ -101,7 +101,7 @@ func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
 	})
 }
 
-func TestResync_UnderWayIsNotForWhoJoinsThen(t *testing.T) {
+func TestResync_DecidedOnBeforeAHandlerJoinedIsNotItsOwn(t *testing.T) {
 	var queued func() // called once when the next thing is queued
 	opts := Options[*config]{ResyncPeriod: 10 * time.Second}
 	opts.Metrics.Queued = func(n int) {
@@ -116,7 +116,7 @@ func TestResync_UnderWayIsNotForWhoJoinsThen(t *testing.T) {
 		s.Add(due, HandlerOptions{})
 		s.Start()
 		s.Expect(due, "add a@1 initial")
-		queued = func() { s.Add(late, HandlerOptions{}) } // after the check, and before the store has the resync
+		queued = func() { s.Add(late, HandlerOptions{ResyncPeriod: NoResync}) } // after the check, and before the store has the resync
 		s.Pass(10*time.Second + time.Millisecond)
 		s.Expect(due, "update a@1→1")
 		s.Expect(late, "add a@1 initial")

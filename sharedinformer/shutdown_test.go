@@ -186,29 +186,6 @@ func TestInformer_AddIndexersDoesNotHoldUpReaders(t *testing.T) {
 	})
 }
 
-func TestResync_DecidedOnBeforeAHandlerJoinedIsNotItsOwn(t *testing.T) {
-	var gate chan struct{} // nil lets everything pass
-	opts := Options[*config]{ResyncPeriod: 10 * time.Second, Metrics: Metrics{StoreResourceVersion: func(string) {
-		if gate != nil {
-			<-gate
-		}
-	}}}
-	inVirtualTime(t, opts, func(s *story) {
-		usual, late := newRecorder(), newRecorder()
-		s.Add(usual, HandlerOptions{})
-		s.server.Put("a", "1")
-		s.Start()
-		gate = make(chan struct{})
-		s.server.Put("a", "2") // the consumer stops here
-		<-time.After(10 * time.Second)
-		synctest.Wait()
-		s.Add(late, HandlerOptions{ResyncPeriod: NoResync}) // after the tick, before its SyncAll
-		close(gate)
-		s.Expect(usual, "add a@1 initial", "update a@1→2", "update a@2→2")
-		s.Expect(late, "add a@2 initial")
-	})
-}
-
 func TestInformer_MetricsAreFed(t *testing.T) {
 	var queued []int
 	var versions []string

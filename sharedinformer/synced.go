@@ -2,11 +2,7 @@ package sharedinformer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
-
-	"k8s.io/klog/v2"
 )
 
 // lifecycle is what informers and registrations have in common: each syncs once, and ends once.
@@ -51,49 +47,4 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// Syncer is what [WaitFor] waits for: an informer of either kind, a registration.
-type Syncer interface {
-	// Name says in logs what is waited for.
-	Name() string
-	// WaitForSync blocks until the work is done, or until it cannot be done any more or ctx ends. The error says what
-	// has not synced, and why.
-	WaitForSync(ctx context.Context) error
-}
-
-// errGivenUp is the cause that the others see once one of them has failed.
-var errGivenUp = errors.New("given up, as another cannot sync any more")
-
-// WaitFor blocks until all of them have synced. It returns at once when ctx ends, or when one of them has stopped and
-// so cannot sync any more. The error then joins, in their order, what each that has not synced says. That includes the
-// last errors of lists and watches.
-//
-// If what is not empty, it logs through the logger in ctx that it waits, who is done, and who is missing at the end.
-func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
-	logger := klog.FromContext(ctx)
-	if what == "" {
-		logger = klog.Logger{}
-	}
-	logger.Info("Waiting", "for", what)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	errs := make([]error, len(syncers))
-	var wg sync.WaitGroup
-	for i, s := range syncers {
-		wg.Go(func() {
-			errs[i] = s.WaitForSync(ctx)
-			if errs[i] != nil {
-				cancel(errGivenUp) // too late if ctx has ended
-				return
-			}
-			logger.Info("Done waiting", "for", what, "instance", s.Name())
-		})
-	}
-	wg.Wait()
-	err := errors.Join(errs...)
-	if err != nil {
-		logger.Error(err, "Did not sync", "for", what) // the error names those that are missing
-	}
-	return err
 }

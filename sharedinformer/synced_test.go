@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -14,11 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
-)
-
-var (
-	_ Syncer = (*Informer[*config])(nil)
-	_ Syncer = (*Registration)(nil)
 )
 
 // notebook is a logger that keeps what it is told.
@@ -49,55 +43,21 @@ func (n *notebook) take() string {
 	return text
 }
 
-func TestWaitFor_LogsWhoIsDoneAndReturnsWhenAllAre(t *testing.T) {
-	inVirtualTime(t, Options[*config]{Name: "configs"}, func(s *story) {
-		s.server.Put("a", "1")
-		gate := make(chan struct{})
-		reg := s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { <-gate }}, HandlerOptions{Name: "slow"})
-		var notes notebook
-		done := make(chan error)
-		go func() { done <- WaitFor(notes.context(context.Background()), "caches", s.informer, reg) }()
-		s.Settle()
-		require.Equal(s, `"level"=0 "msg"="Waiting" "for"="caches"`, notes.take())
-		s.Start()
-		require.Equal(s, `"level"=0 "msg"="Done waiting" "for"="caches" "instance"="configs"`, notes.take())
-		close(gate)
-		require.NoError(s, <-done)
-		require.Equal(s, `"level"=0 "msg"="Done waiting" "for"="caches" "instance"="slow"`, notes.take())
-		require.NoError(s, WaitFor(notes.context(context.Background()), "", s.informer))
-		require.Empty(s, notes.take(), "without a purpose it is silent")
-	})
-}
-
-func TestWaitFor_NamesWhoDidNotSyncAndTheLastError(t *testing.T) {
+func TestWaitForSync_NamesWhoDidNotSyncAndTheLastError(t *testing.T) {
 	inVirtualTime(t, Options[*config]{Name: "configs"}, func(s *story) {
 		s.server.FailLists(apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("not for you")))
 		reg := s.Add(HandlerFuncs[*config]{}, HandlerOptions{Name: "web"})
 		s.Start()
-		var notes notebook
-		ctx, cancel := context.WithTimeout(notes.context(context.Background()), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		err := WaitFor(ctx, "caches", s.informer, reg)
-		require.ErrorIs(s, err, context.DeadlineExceeded)
-		require.True(s, apierrors.IsForbidden(err))
-		require.ErrorContains(s, err, "informer configs has not synced")
-		require.ErrorContains(s, err, "handler web has not synced: context deadline exceeded: last error: ")
-		logged := notes.take()
-		require.Contains(s, logged, "informer configs has not synced")
-		require.Contains(s, logged, "handler web has not synced")
-	})
-}
-
-func TestWaitFor_EndsWhenOneOfThemCannotSyncAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stopped := New[*config](newServer(), Options[*config]{Name: "stopped"})
-		over, cancel := context.WithCancel(context.Background())
-		cancel()
-		require.NoError(t, stopped.Run(over))
-		waiting := New[*config](newServer(), Options[*config]{Name: "waiting"})
-		err := WaitFor(context.Background(), "", waiting, stopped)
-		require.ErrorIs(t, err, ErrStopped)
-		require.ErrorContains(t, err, "informer waiting has not synced: given up")
+		for who, err := range map[string]error{
+			"informer configs": s.informer.WaitForSync(ctx),
+			"handler web":      reg.WaitForSync(ctx),
+		} {
+			require.ErrorIs(s, err, context.DeadlineExceeded)
+			require.True(s, apierrors.IsForbidden(err))
+			require.ErrorContains(s, err, who+" has not synced: context deadline exceeded: last error: ")
+		}
 	})
 }
 
@@ -125,7 +85,6 @@ func TestWait_CancellationEndsEveryWaitAtOnce(t *testing.T) {
 			"informer":     func() error { return s.informer.WaitForSync(ctx) },
 			"registration": func() error { return reg.WaitForSync(ctx) },
 			"end":          func() error { return reg.Wait(ctx) },
-			"all":          func() error { return WaitFor(ctx, "", s.informer, reg) },
 		}
 		ended := make(chan error, len(waits))
 		for name, wait := range waits {
