@@ -3,6 +3,7 @@ package sharedinformer
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,12 +103,14 @@ func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
 }
 
 func TestResync_DecidedOnBeforeAHandlerJoinedIsNotItsOwn(t *testing.T) {
-	var queued func() // called once when the next thing is queued
+	var queued atomic.Pointer[func()] // called once when the next thing is queued
 	opts := Options[*config]{ResyncPeriod: 10 * time.Second}
 	opts.Metrics.Queued = func(n int) {
-		if n == 1 && queued != nil {
-			queued()
-			queued = nil
+		if n != 1 {
+			return
+		}
+		if call := queued.Swap(nil); call != nil {
+			(*call)()
 		}
 	}
 	bothQueues(t, opts, func(s *story) {
@@ -116,7 +119,8 @@ func TestResync_DecidedOnBeforeAHandlerJoinedIsNotItsOwn(t *testing.T) {
 		s.Add(due, HandlerOptions{})
 		s.Start()
 		s.Expect(due, "add a@1 initial")
-		queued = func() { s.Add(late, HandlerOptions{ResyncPeriod: NoResync}) } // after the check, and before the store has the resync
+		join := func() { s.Add(late, HandlerOptions{ResyncPeriod: NoResync}) }
+		queued.Store(&join) // after the check, and before the store has the resync
 		s.Pass(10*time.Second + time.Millisecond)
 		s.Expect(due, "update a@1→1")
 		s.Expect(late, "add a@1 initial")
