@@ -80,6 +80,11 @@ func TestWrite_CopiesAChunkOncePerSnapshotAndNothingWithout(t *testing.T) {
 	require.Zero(t, copied(s, updateAll), "lookups take no snapshot")
 }
 
+func TestSnapshot_IsTheSameForAReaderThatWaitedForAnother(t *testing.T) {
+	s := filled(t, 1)
+	require.Same(t, s.takeMoment(), s.takeMoment())
+}
+
 func TestIndex_FindsEachObjectOnceHoweverManyValuesItShares(t *testing.T) {
 	s := newItems(Indexers[*item]{"tags": byTags})
 	for i := range 3 * chunkLen {
@@ -302,14 +307,14 @@ func TestDelete_GivesTheMemoryBack(t *testing.T) {
 		require.NoError(t, s.Add(o))
 	}
 	require.NoError(t, s.Replace(objs, ""))
-	full, slots := room(s), s.content.slots
+	full, slots := room(s), s.content.slots.entries
 	for _, o := range objs[n/100:] {
 		require.NoError(t, s.Delete(o))
 	}
 	left := room(s)
 	t.Logf("room for %d entries when full, for %d with a hundredth left", full, left)
 	require.Less(t, left, full/25)
-	require.False(t, sameMap(slots, s.content.slots), "a map keeps the memory of its largest size")
+	require.False(t, sameMap(slots, s.content.slots.entries), "a map keeps the memory of its largest size")
 	checkInvariants(t, s)
 }
 

@@ -8,40 +8,29 @@ import (
 	"glasswatch/internal/guard"
 )
 
-// index finds the slots of the objects that have a value. It remembers the sets of each slot, so that a write need not ask
-// the index function about an old object. Invariant: a set has a slot exactly if filed.at(slot) has the set.
+// index finds the slots of the objects that have a value. It remembers the sets of each slot, so that a write need not
+// ask the index function about an old object. Invariant: a set has a slot exactly if filed.at(slot) has the set.
 type index[T any] struct {
-	name     string
-	fn       IndexFunc[T]
-	sets     map[string]*set // by value
-	peak     int             // the largest number of sets so far
-	filed    table[[]*set]   // by slot, in the order of the values; the slices are never changed
-	members  int             // of all sets together
-	setPeaks int             // the sum of the sets' peaks
+	name  string
+	fn    IndexFunc[T]
+	sets  shrinkingMap[string, *set] // by value
+	filed table[[]*set]              // by slot, in the order of the values; the slices are never changed
 }
 
 // set is the slots of the objects that have a value. It is empty only between setsOf and the end of refile.
 type set struct {
 	value string // does not change: snapshots read it
-	slots map[uint32]struct{}
-	peak  int     // the largest number of slots so far
-	alone [1]*set // this set, so that objects that have no other value need no slice of their own
+	slots shrinkingMap[uint32, struct{}]
 }
 
-func newIndex[T any](name string, fn IndexFunc[T]) *index[T] {
-	return &index[T]{name: name, fn: fn, sets: map[string]*set{}}
-}
-
-// valuesOf asks the index function, which may append to dst. The values are sorted, and do not repeat.
+// valuesOf asks the index function, which may append to the empty dst. The values are sorted, and do not repeat.
 func (ix *index[T]) valuesOf(obj T, dst []string) ([]string, error) {
 	returned, err := ix.fn.call(obj, dst)
 	if err != nil {
 		return nil, fmt.Errorf("index %q: %w", ix.name, err)
 	}
 	values := append(dst, returned...) // a copy, or onto itself: the function may have returned a slice that it keeps
-	if len(values) > 1 {
-		slices.Sort(values)
-	}
+	slices.Sort(values)
 	return slices.Compact(values), nil
 }
 
@@ -51,69 +40,53 @@ func (fn IndexFunc[T]) call(obj T, dst []string) (values []string, err error) {
 	return fn(obj, dst)
 }
 
-// setsOf returns the sets of values. They must get a slot: those that did not exist are empty.
-func (ix *index[T]) setsOf(values []string) []*set {
-	if len(values) == 1 {
-		return ix.setOf(values[0]).alone[:]
-	}
-	var sets []*set
-	for _, value := range values {
-		sets = append(sets, ix.setOf(value))
-	}
-	return sets
-}
-
-func (ix *index[T]) setOf(value string) *set {
-	s, ok := ix.sets[value]
-	if !ok {
-		s = &set{value: value, slots: map[uint32]struct{}{}}
-		s.alone[0] = s
-		ix.sets[value] = s
-		ix.peak = max(ix.peak, len(ix.sets))
-	}
-	return s
-}
-
-// update puts the object in a slot, which may be the next one, into the sets of values instead of those that it was in. If
-// the values are the same as before, it does nothing.
-func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
+// update files the object in a slot, which may be the next one, under values. If it is filed so already, nothing happens.
+func (ix *index[T]) update(slot uint32, values []string) {
 	if int(slot) == ix.filed.len {
-		ix.filed.push(nil, epoch)
+		ix.filed.push(nil)
 	}
 	if !slices.EqualFunc(ix.filed.at(slot), values, func(s *set, value string) bool { return s.value == value }) {
-		ix.refile(slot, ix.setsOf(values), epoch)
+		ix.refile(slot, ix.setsOf(values))
 	}
 }
 
 // remove takes out the object in a slot. The object in the last slot moves there.
-func (ix *index[T]) remove(slot uint32, epoch uint64) {
+func (ix *index[T]) remove(slot uint32) {
 	last := uint32(ix.filed.len - 1)
-	ix.refile(slot, ix.filed.at(last), epoch)
-	ix.refile(last, nil, epoch)
-	ix.filed.pop(epoch)
+	ix.refile(slot, ix.filed.at(last))
+	ix.refile(last, nil)
+	ix.filed.pop()
 }
 
-// refile moves a slot from the sets that it is in to other sets. Empty sets go last, for a set may be among old and new.
-func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
+// setsOf returns the sets of values. Those that did not exist are empty: refile must put a slot there.
+func (ix *index[T]) setsOf(values []string) []*set {
+	sets := make([]*set, len(values))
+	for i, value := range values {
+		s, ok := ix.sets.entries[value]
+		if !ok {
+			s = &set{value, newShrinkingMap[uint32, struct{}](0)}
+			ix.sets.put(value, s)
+		}
+		sets[i] = s
+	}
+	return sets
+}
+
+// refile moves a slot from the sets that it is in to other sets. Empty sets go last, for a set may be old and new.
+func (ix *index[T]) refile(slot uint32, sets []*set) {
 	old := ix.filed.at(slot)
 	for _, s := range old {
-		delete(s.slots, slot)
+		s.slots.delete(slot)
 	}
 	for _, s := range sets {
-		s.slots[slot] = struct{}{}
-		if len(s.slots) > s.peak {
-			s.peak++
-			ix.setPeaks++
-		}
+		s.slots.put(slot, struct{}{})
 	}
 	for _, s := range old {
-		if len(s.slots) == 0 {
-			delete(ix.sets, s.value)
-			ix.setPeaks -= s.peak
+		if len(s.slots.entries) == 0 {
+			ix.sets.delete(s.value)
 		}
 	}
-	ix.members += len(sets) - len(old)
-	ix.filed.set(slot, sets, epoch)
+	ix.filed.set(slot, sets)
 }
 
 // slotsOf returns the slots of the objects that have at least one of values. The caller must not change the map.
@@ -129,9 +102,9 @@ func (ix *index[T]) slotsOf(values []string) map[uint32]struct{} {
 }
 
 func (ix *index[T]) slotsWith(value string) map[uint32]struct{} {
-	s, ok := ix.sets[value]
+	s, ok := ix.sets.entries[value]
 	if !ok {
 		return nil
 	}
-	return s.slots
+	return s.slots.entries
 }

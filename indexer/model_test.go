@@ -57,7 +57,19 @@ var allIndexers = Indexers[*item]{"group": byGroup, "tags": byTags, "parity": by
 func freshSnapshot[K comparable, T any](s *Store[K, T]) Snapshot[K, T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Snapshot[K, T]{&moment[K, T]{frozen: s.content.clone()}}
+	c := &s.content
+	m := &moment[K, T]{keys: copyOf(c.keys), objs: copyOf(c.objs), filed: map[string]table[[]*set]{}, rv: c.rv}
+	for _, ix := range c.indices {
+		m.filed[ix.name] = copyOf(ix.filed)
+	}
+	return Snapshot[K, T]{m}
+}
+
+func copyOf[E any](t table[E]) (copied table[E]) {
+	for slot := range uint32(t.len) {
+		copied.push(t.at(slot))
+	}
+	return copied
 }
 
 func compareSnapshot(t fataler, s Snapshot[string, *item], m *model) {

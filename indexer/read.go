@@ -6,12 +6,16 @@ import (
 	"slices"
 )
 
-// GetByKey returns the object under key. It waits while a write changes the content. A write that waits also holds up new
-// readers, so a long ByIndex and a write behind it delay GetByKey.
+// GetByKey returns the object under key. It waits while a write changes the content. A write that waits also holds up
+// new readers, so a long ByIndex and a write behind it delay GetByKey.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.content.get(key)
+	slot, ok := s.content.slots.entries[key]
+	if ok {
+		obj = s.content.objs.at(slot)
+	}
+	return obj, ok
 }
 
 // Get returns the stored object that has obj's key. The error is KeyFunc's.
@@ -43,10 +47,10 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 }
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
-func (s *Store[K, T]) List() []T { return s.Snapshot().m.frozen.objs.list() }
+func (s *Store[K, T]) List() []T { return s.Snapshot().moment().objs.list() }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
-func (s *Store[K, T]) ListKeys() []K { return s.sorted(s.Snapshot().m.frozen.keys.list()) }
+func (s *Store[K, T]) ListKeys() []K { return s.sorted(s.Snapshot().moment().keys.list()) }
 
 func (s *Store[K, T]) sorted(keys []K) []K {
 	if s.opts.Compare != nil {
@@ -118,7 +122,8 @@ func (s *Store[K, T]) indexValues(name string) []string {
 	if err != nil {
 		return nil
 	}
-	return slices.AppendSeq(make([]string, 0, len(ix.sets)), maps.Keys(ix.sets))
+	sets := ix.sets.entries
+	return slices.AppendSeq(make([]string, 0, len(sets)), maps.Keys(sets))
 }
 
 // GetIndexers returns the index functions by name. The map is the caller's.

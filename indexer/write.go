@@ -53,30 +53,32 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 				continue
 			}
 			for _, ix := range s.content.indices {
-				s.answers.answer = s.ask(ix, op.Key, op.Obj, s.answers.answer[:0])
-				s.answers.keep()
+				s.answers.add(s.ask(ix, op.Key, op.Obj, s.answers.scratch))
 			}
 		}
 		s.lockReadersOut(func() { s.applyLocked(ops, resourceVersion) })
 	})
 }
 
-// panicUnlessHashable panics as a map does if an interface type's key is a slice, a map or a function.
+// panicUnlessHashable panics if the key is an interface that holds a slice, a map or a function: no map can have it.
+// The panic is that of a lookup in a map.
 func panicUnlessHashable[K comparable](key K) {
 	var none map[K]struct{}
 	_ = none[key]
 }
 
 func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
-	values := s.answers.values
 	for i := range ops {
 		op := &ops[i]
 		if op.Delete {
 			op.Old, op.Existed = s.content.remove(op.Key)
 			continue
 		}
-		op.Old, op.Existed = s.content.put(op.Key, op.Obj, values)
-		values = values[len(s.content.indices):]
+		var slot uint32
+		slot, op.Old, op.Existed = s.content.put(op.Key, op.Obj)
+		for _, ix := range s.content.indices {
+			ix.update(slot, s.answers.next())
+		}
 	}
 	if resourceVersion != "" {
 		s.content.rv = resourceVersion
@@ -84,8 +86,8 @@ func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
 }
 
 // Replace makes objs the whole content of the store and resourceVersion its version, in one moment for every reader. Of
-// objects with the same key the last counts. An empty version is set, too. Objects without a key are left out, and the error joins one for each.
-// Readers go on until the new content is complete.
+// objects with the same key the last counts. An empty version is set, too. Objects without a key are left out, and the
+// error joins one for each. Readers go on until the new content is complete.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
 	keys, keyed := make([]K, 0, len(objs)), make([]T, 0, len(objs))
@@ -116,9 +118,10 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 // Readers go on, and see the indices once all of them are complete. Writers wait.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) (err error) {
 	s.write(func() {
-		for name := range add {
-			if s.content.has(name) {
-				err = fmt.Errorf("indexer: there is an index %q already", name)
+		for _, ix := range s.content.indices {
+			_, taken := add[ix.name]
+			if taken {
+				err = fmt.Errorf("indexer: there is an index %q already", ix.name)
 				return
 			}
 		}
@@ -134,15 +137,14 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) (err error) {
 // RemoveIndexers removes indices. Snapshots keep theirs. If a name is unknown, it is an error and nothing changes.
 func (s *Store[K, T]) RemoveIndexers(names ...string) (err error) {
 	s.write(func() {
-		kept := slices.Clone(s.content.indices)
 		for _, name := range names {
-			var removed *index[T]
-			removed, err = s.content.index(name)
+			_, err = s.content.index(name)
 			if err != nil {
 				return
 			}
-			kept = slices.DeleteFunc(kept, func(ix *index[T]) bool { return ix == removed })
 		}
+		removed := func(ix *index[T]) bool { return slices.Contains(names, ix.name) }
+		kept := slices.DeleteFunc(slices.Clone(s.content.indices), removed)
 		s.lockReadersOut(func() { s.content.indices = kept })
 	})
 	return err
