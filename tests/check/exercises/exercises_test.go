@@ -55,20 +55,19 @@ p.deltas = append(p.deltas, d)`,
 		// Only the first value counts.
 		`old := ix.filed.at(slot)
 for _, s := range old {
-	delete(s.slots, slot)
-	if len(s.slots) == 0 {
-		delete(ix.sets, s.value)
+	s.slots.delete(slot)
+	if len(s.slots.entries) == 0 {
+		ix.sets.delete(s.value)
 	}
 }
 sets = sets[:min(1, len(sets))]
 for _, s := range sets {
-	s.slots[slot] = struct{}{}
+	s.slots.put(slot, struct{}{})
 }
-ix.members += len(sets) - len(old)
-ix.filed.set(slot, sets, epoch)`,
+ix.filed.set(slot, sets)`,
 		// Nobody remembers where it is, so nobody can take it out again.
 		`for _, s := range sets {
-	s.slots[slot] = struct{}{}
+	s.slots.put(slot, struct{}{})
 }`,
 	},
 	"04": {
@@ -77,7 +76,7 @@ ix.filed.set(slot, sets, epoch)`,
 		// The writer copies its own entries again and again.
 		`c := &t.chunks[slot/chunkLen]
 c.entries = append(make([]E, 0, cap(c.entries)), c.entries...)
-c.epoch = epoch
+c.shared = false
 return c`,
 	},
 	"05": {
