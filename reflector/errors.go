@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,40 +47,72 @@ const table = `
 | Other        | paged                  | wait, list          | wait, list           | wait, list           |
 `
 
-// wordsOf has the words of the table's cells.
-var wordsOf = parse(table)
+// reactions is the table, read when the program starts.
+var reactions = parse(table)
 
 type cell struct {
 	kind  errorKind
-	state State
+	state string // a State's name
 }
 
-// parse reads the table. Each row begins with the name of a kind. Its other columns are the four states after Idle.
-func parse(table string) map[cell][]string {
-	words := map[cell][]string{}
-	for _, row := range strings.Split(strings.TrimSpace(table), "\n") {
-		columns := strings.Split(strings.Trim(row, "|"), "|")
-		kind := errorKind(strings.TrimSpace(columns[0]))
-		for state := ListingStreaming; state <= Watching; state++ {
-			words[cell{kind, state}] = strings.Split(strings.TrimSpace(columns[state]), ", ")
-		}
+// reaction is what a cell says. The zero value is "-", and a kind without a row has it in every state.
+type reaction struct {
+	limit                        string // one of the three; "" for none
+	next                         string // "next event", "watch", "list" or "paged"
+	forLong, latest, wait, quiet bool
+}
+
+// follow does what the table says of an error in the present state, and returns the next state. asked is the
+// resourceVersion that the request was for.
+func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string, err error) *state[T] {
+	if ctx.Err() != nil {
+		return stopped[T]()
 	}
-	return words
+	here := r.current.name.String()
+	does := reactions[cell{kind, here}]
+	exceeded := r.countTowards(does.limit, asked)
+	if exceeded || does.next == "" {
+		does = reactions[cell{kindOther, here}]
+	}
+	if does.next == "next event" {
+		r.report(ctx, err)
+		return r.current
+	}
+	r.current.stream.close() // before OnError, which may take its time
+	if !does.quiet {
+		r.fail(ctx, err)
+	}
+	if does.forLong {
+		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
+	}
+	if does.latest {
+		r.askLatest = true
+	}
+	var next *state[T]
+	switch does.next {
+	case "watch":
+		next = r.resuming()
+	case "list":
+		next = r.listing()
+	case "paged":
+		next = r.listingPaged()
+	}
+	if does.wait {
+		next = backingOff(r.wait(err), next)
+	}
+	return next
 }
 
-// countTowards counts an error towards the limit of its cell in the table, if it has one, and reports whether that is
-// exceeded.
+// countTowards counts an error towards a limit of the table, and reports whether the limit is exceeded.
 func (r *Reflector[T]) countTowards(limit, asked string) bool {
 	switch limit {
-	case "-":
-		return true
 	case "once":
 		return asked == ""
 	case "9 times":
 		r.outages++
 		return r.outages > 9
 	case "a while":
-		return !r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry)
+		return r.internal.exceeds(r.opts.MaxInternalErrorRetry, time.Now())
 	default:
 		return false
 	}
@@ -92,60 +123,18 @@ type errorWindow struct {
 	first, last time.Time
 }
 
-// within notes an error and reports whether the first of its window is no longer ago than limit. When it is, the window
-// ends, and the next error opens another.
-func (w *errorWindow) within(now time.Time, limit time.Duration) bool {
+// exceeds notes an error, and reports whether errors have been coming for longer than limit. If so, that is over: the
+// next one counts as the first again.
+func (w *errorWindow) exceeds(limit time.Duration, now time.Time) bool {
 	if now.Sub(w.last) >= time.Minute {
 		w.first = now
 	}
 	w.last = now
-	if limit > 0 && now.Sub(w.first) <= limit {
-		return true
-	}
-	w.last = time.Time{}
-	return false
-}
-
-// follow does what the table says of an error in the present state, and returns the next state. asked is the
-// resourceVersion that the request was for.
-func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string, err error) *state[T] {
-	if ctx.Err() != nil {
-		return stopped[T]()
-	}
-	if kind == kindSink { // of another reflector's sink, which the ListerWatcher passes on
-		kind = kindOther
-	}
-	words := wordsOf[cell{kind, r.current.name}]
-	exceeded := r.countTowards(words[0], asked)
+	exceeded := limit <= 0 || now.Sub(w.first) > limit
 	if exceeded {
-		words = wordsOf[cell{kindOther, r.current.name}]
+		*w = errorWindow{}
 	}
-	says := func(word string) bool { return slices.Contains(words, word) }
-	if says("next event") {
-		r.report(ctx, err)
-		return r.current
-	}
-	r.current.stream.close() // before OnError, which may take its time
-	if !says("quiet") {
-		r.fail(ctx, err)
-	}
-	if says("for long") {
-		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
-	}
-	if says("latest") {
-		r.askLatest = true
-	}
-	next := r.listing()
-	if says("paged") {
-		next = r.listingPaged()
-	}
-	if says("watch") {
-		next = r.resuming()
-	}
-	if says("wait") {
-		next = backingOff(r.wait(err), next)
-	}
-	return next
+	return exceeded
 }
 
 // wait is how long to wait after err.
@@ -181,4 +170,63 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 		return
 	}
 	LogError(ctx, r.opts.Name, err)
+}
+
+// parse reads the table: the first line names the states, and each line after the second begins with a kind. It panics
+// unless the row Other, which stands in for all others, says what follows in each state.
+func parse(table string) map[cell]reaction {
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	states := columns(lines[0])
+	all := map[cell]reaction{}
+	for _, line := range lines[2:] {
+		row := columns(line)
+		for i := 1; i < len(states); i++ {
+			all[cell{errorKind(row[0]), states[i]}] = parseReaction(row[i])
+		}
+	}
+	for state := ListingStreaming; state <= Watching; state++ {
+		if all[cell{kindOther, state.String()}].next == "" {
+			panic("reflector: the table's row Other does not say what follows in " + state.String())
+		}
+	}
+	return all
+}
+
+// columns splits a line of the table.
+func columns(line string) []string {
+	texts := strings.Split(strings.Trim(line, "|"), "|")
+	for i, text := range texts {
+		texts[i] = strings.TrimSpace(text)
+	}
+	return texts
+}
+
+// parseReaction reads a cell. It panics if the cell does not say what follows, or says what nobody knows.
+func parseReaction(text string) reaction {
+	var does reaction
+	if text == "-" {
+		return does
+	}
+	for word := range strings.SplitSeq(text, ", ") {
+		switch word {
+		case "once", "9 times", "a while":
+			does.limit = word
+		case "next event", "watch", "list", "paged":
+			does.next = word
+		case "for long":
+			does.forLong = true
+		case "latest":
+			does.latest = true
+		case "wait":
+			does.wait = true
+		case "quiet":
+			does.quiet = true
+		default:
+			panic("reflector: unknown word in the table: " + word)
+		}
+	}
+	if does.next == "" {
+		panic("reflector: the table does not say what follows: " + text)
+	}
+	return does
 }

@@ -226,11 +226,11 @@ func TestOptions_NegativeTimesAreNoHotLoop(t *testing.T) {
 func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 	var w errorWindow
 	now := time.Now()
-	require.False(t, w.within(now, 0))
-	require.True(t, w.within(now, time.Second))
-	require.True(t, w.within(now.Add(time.Second), time.Second))
-	require.False(t, w.within(now.Add(2*time.Second), time.Second))
-	require.True(t, w.within(now.Add(3*time.Second), time.Second))
+	require.True(t, w.exceeds(0, now))
+	require.False(t, w.exceeds(time.Second, now))
+	require.False(t, w.exceeds(time.Second, now.Add(time.Second)))
+	require.True(t, w.exceeds(time.Second, now.Add(2*time.Second)))
+	require.False(t, w.exceeds(time.Second, now.Add(3*time.Second)))
 }
 
 func TestErrors_KeepTheirCause(t *testing.T) {

@@ -97,19 +97,25 @@ var errorOfKind = map[errorKind]error{
 
 func quiet(context.Context, error) {}
 
+// textOf is what the table says in a cell; "" if it has no row for the kind.
+func textOf(kind errorKind, name State) string {
+	for line := range strings.SplitSeq(table, "\n") {
+		if row := columns(line); row[0] == string(kind) {
+			return row[name-ListingStreaming+1]
+		}
+	}
+	return ""
+}
+
 // eachCell calls try for each cell in a bubble of virtual time. text is what the table says.
 func eachCell(t *testing.T, try func(t *testing.T, name State, kind errorKind, text string)) {
 	t.Helper()
-	rows := strings.Split(strings.TrimSpace(table), "\n")
-	require.Len(t, rows[2:], len(errorOfKind))
-	for _, row := range rows[2:] {
-		columns := strings.Split(row, "|")
-		kind := errorKind(strings.TrimSpace(columns[1]))
-		require.Contains(t, errorOfKind, kind)
-		for i, text := range columns[2:6] {
-			synctest.Test(t, func(t *testing.T) {
-				try(t, ListingStreaming+State(i), kind, strings.TrimSpace(text))
-			})
+	require.Equal(t, len(errorOfKind)+2, strings.Count(strings.TrimSpace(table), "\n")+1, "rows")
+	for kind := range errorOfKind {
+		for name := ListingStreaming; name <= Watching; name++ {
+			text := textOf(kind, name)
+			require.NotEmpty(t, text, "%s in %v", kind, name)
+			synctest.Test(t, func(t *testing.T) { try(t, name, kind, text) })
 		}
 	}
 }
@@ -155,8 +161,7 @@ func TestTable_InPlaceOfACellWithoutWordsTheRowOtherApplies(t *testing.T) {
 		if text == "-" {
 			r := at(t, name, failing{}, Options{OnError: quiet})
 			next := r.follow(t.Context(), kind, "5", errorOfKind[kind])
-			other := strings.Join(wordsOf[cell{kindOther, name}], ", ")
-			require.Equal(t, other, outcome(t.Context(), r, next, 1), "%s in %v", kind, name)
+			require.Equal(t, textOf(kindOther, name), outcome(t.Context(), r, next, 1), "%s in %v", kind, name)
 		}
 	})
 }
@@ -184,9 +189,25 @@ func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
 			<-time.After(time.Hour)
 			r.internal.last = time.Now() // as if there had been one each second
 		}
-		other := strings.Join(wordsOf[cell{kindOther, name}], ", ")
-		require.Equal(t, other, follow(), "%s in %v", kind, name)
+		require.Equal(t, textOf(kindOther, name), follow(), "%s in %v", kind, name)
 	})
+}
+
+func TestTable_AKindWithoutARowIsOther(t *testing.T) {
+	for name := ListingStreaming; name <= Watching; name++ {
+		r := at(t, name, failing{}, Options{OnError: quiet, Delay: func() time.Duration { return 0 }})
+		next := r.follow(t.Context(), "Unheard", "5", io.EOF)
+		require.Equal(t, textOf(kindOther, name), outcome(t.Context(), r, next, 1), "%v", name)
+	}
+}
+
+// A slip in the table stops the program when it starts.
+func TestTable_IsCheckedWhenItIsRead(t *testing.T) {
+	for _, text := range []string{"", "lits", "wait", "wait, list, lastest", "wait list"} {
+		require.Panics(t, func() { parseReaction(text) }, "%q", text)
+	}
+	require.Panics(t, func() { parse(table + "| More | list |") }, "a row that is too short")
+	require.Panics(t, func() { parse(strings.Replace(table, "Watching", "Watchin", 1)) }, "no such state")
 }
 
 // ARCHITECTURE.md shows the table.
