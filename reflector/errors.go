@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ var reactions = parse(table)
 
 type cell struct {
 	kind  errorKind
-	state string // a State's name
+	state State
 }
 
 // reaction is what a cell says. The zero value is "-", and a kind without a row has it in every state.
@@ -68,7 +69,7 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}
-	here := r.current.name.String()
+	here := r.current.name
 	does := reactions[cell{kind, here}]
 	exceeded := r.countTowards(does.limit, asked)
 	if exceeded || does.next == "" {
@@ -176,16 +177,17 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 // unless the row Other, which stands in for all others, says what follows in each state.
 func parse(table string) map[cell]reaction {
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	states := columns(lines[0])
+	header := columns(lines[0])
 	all := map[cell]reaction{}
 	for _, line := range lines[2:] {
 		row := columns(line)
-		for i := 1; i < len(states); i++ {
-			all[cell{errorKind(row[0]), states[i]}] = parseReaction(row[i])
+		for i := 1; i < len(header); i++ {
+			state := State(slices.Index(stateNames[:], header[i]))
+			all[cell{errorKind(row[0]), state}] = parseReaction(row[i])
 		}
 	}
 	for state := ListingStreaming; state <= Watching; state++ {
-		if all[cell{kindOther, state.String()}].next == "" {
+		if all[cell{kindOther, state}].next == "" {
 			panic("reflector: the table's row Other does not say what follows in " + state.String())
 		}
 	}

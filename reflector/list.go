@@ -93,7 +93,7 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	list := l.list(version)
 	l.initial = nil // list has it
 	r.replace(ctx, list, took)
-	return r.watching(l.stream, time.Time{}) // It has brought a list, so it is not very short.
+	return r.watching(l.stream, true)
 }
 
 // list returns what was gathered, sorted by namespace and name.

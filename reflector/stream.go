@@ -15,7 +15,8 @@ import (
 type stream[T listwatch.Object] struct {
 	source  listwatch.Stream[T]
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
-	room    []listwatch.Event[T]     // what nextEvents fills: of one, unless the sink takes batches
+	room    []listwatch.Event[T]     // what nextEvents fills
+	maxRoom int                      // how far it may grow; 0 if the sink takes no batches, and in a streaming list
 	opened  time.Time                // when it was asked for
 	onClose func()                   // nil in a streaming list
 
@@ -73,6 +74,14 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	}
 	r.observeEvents(observe.Decoded, s.room[:n])
 	return s.room[:n], nil
+}
+
+// release lets go of the objects of the last batch, and doubles the room that it filled.
+func (s *stream[T]) release(batch []listwatch.Event[T]) {
+	clear(batch)
+	if len(batch) == len(s.room) && len(s.room) < s.maxRoom {
+		s.room = make([]listwatch.Event[T], 2*len(s.room))
+	}
 }
 
 // setDeadline makes this side end the stream after left, unless it is called again before.

@@ -21,45 +21,49 @@ func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
 		return r.follow(ctx, kindOf(err), r.version, err)
 	}
 	r.update(func() { r.stats.Watches++ })
-	return r.watching(s, s.opened.Add(time.Second))
+	return r.watching(s, false)
 }
 
 // liveWatch is what Watching needs. An example of a watch from 5, if the sink takes batches:
 //
 //	            ┌───────── one batch ─────────┐
-//	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
-//	from      5 5        5           5                     5              5: 4 is older, so ErrRewound
-//	newest    5 6        8           8, then 9             9: 7 is older  9
-//	sink        -        -           Add, Update; Bookmark Update         -
-//	r.version 5 5        5           8, then 9             9              9
+//	event       Added 6  Modified 8  Bookmark 9            Modified 7  Added 4
+//	newest    5 6        8           9                     9           9
+//	verdict     current  current     current               old         rewound: ErrRewound
+//	sink        -        -           Add, Update; Bookmark Update      -
+//	r.version 5 5        5           9                     9           9
 //
 // Invariant: r.version is newest, between two steps. Within a step it follows once the sink has the events.
 type liveWatch[T listwatch.Object] struct {
-	r      *Reflector[T]
-	stream *stream[T]
-	from   string // the version that it began at; an older event shows that the server was set back
-	newest string // the newest version of an event; an older event is counted, and passed on all the same
-	// versionsMayFall: they are not compared; the last one counts.
-	versionsMayFall bool
-	// shortUntil: a watch that ends before is very short. It is zero once it brought something worth having.
-	shortUntil time.Time
-	began      time.Time
-	events     int // how many came, bookmarks among them
-	passed     int // objects
+	r         *Reflector[T]
+	stream    *stream[T]
+	from      string // the version that the watch began at
+	newest    string // the newest version of an event
+	unordered bool   // Versions may fall. They are not compared: the last one is the newest.
+	useful    bool   // It brought a newer version, or a list.
+	began     time.Time
+	events    int // how many came, bookmarks among them
+	passed    int // how many objects the sink was given
 }
 
-// watching is a watch that begins on s, at the version that the sink has.
-func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
-	w := &liveWatch[T]{r: r, stream: s, from: r.version, newest: r.version, shortUntil: shortUntil, began: time.Now()}
+// watching is a watch that begins on s, at the version that the sink has. afterList: s has brought the list.
+func (r *Reflector[T]) watching(s *stream[T], afterList bool) *state[T] {
+	w := &liveWatch[T]{r: r, stream: s, from: r.version, newest: r.version, useful: afterList, began: time.Now()}
 	// A fake clientset has no server that gives versions: its objects keep those that a test gave them, in any order.
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
-		w.versionsMayFall = u.UnorderedVersions()
+		w.unordered = u.UnorderedVersions()
+	}
+	if r.batches != nil {
+		s.maxRoom = maxBatch
 	}
 	s.onClose = w.count
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
 
-// step gives the sink the events that are there.
+// maxBatch bounds a batch. A sink that takes no batches gets single events, so the version is never behind for long.
+const maxBatch = 512
+
+// step gives the sink the events that are there: the changes in one call, unless a bookmark is among them.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	events, err := w.r.nextEvents(w.stream)
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
@@ -69,34 +73,25 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		return w.failed(ctx, err)
 	}
 	w.events += len(events)
-	done := 0 // how many of the events need no more work
-	for i := range events {
-		ev := &events[i]
-		// Some servers send a deletion with the version of the object that was deleted.
-		rewound := ev.Type != listwatch.Deleted && w.isOlder(ev.ResourceVersion, w.from)
-		if isChange(ev.Type) && !rewound {
-			w.advance(ev.Type, ev.ResourceVersion)
-			continue
-		}
-		w.handOver(ctx, events[done:i])
-		done = i + 1
-		if rewound {
+	pending := events[:0] // changes that the sink is not given yet
+	for _, ev := range events {
+		verdict := w.advance(ev.Type, ev.ResourceVersion)
+		switch {
+		case verdict == rewound:
+			w.handOver(ctx, pending)
 			return w.failed(ctx, ErrRewound)
-		}
-		if ev.Type == listwatch.Bookmark { // another type is none that a Stream may give
+		case isChange(ev.Type):
+			pending = append(pending, ev)
+		case ev.Type == listwatch.Bookmark && verdict == current: // another type is none that a Stream may give
+			w.handOver(ctx, pending)
+			pending = pending[:0]
 			w.bookmark(ctx, ev.ResourceVersion)
 		}
 	}
-	w.handOver(ctx, events[done:])
-	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(w.stream.room) && n < maxBatch && w.r.batches != nil {
-		w.stream.room = make([]listwatch.Event[T], 2*n)
-	}
+	w.handOver(ctx, pending)
+	w.stream.release(events)
 	return w.r.current
 }
-
-// maxBatch bounds a batch. A sink that takes no batches gets single events, so the version is never behind for long.
-const maxBatch = 512
 
 // isChange: the event has an object.
 func isChange(typ listwatch.EventType) bool {
@@ -104,24 +99,44 @@ func isChange(typ listwatch.EventType) bool {
 }
 
 func (w *liveWatch[T]) isOlder(version, than string) bool {
-	return !w.versionsMayFall && rv.IsOlder(version, than)
+	return !w.unordered && rv.IsOlder(version, than)
 }
 
-// advance moves the watch on to the version of an event. An older version, or none, is no progress: resuming there
-// would repeat history. A watch from "" or "0" starts with an Added for each object that is there, in no order. The
-// first other event with a version ends these.
-func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) {
-	synthetic := typ == listwatch.Added && isAny(w.newest)
-	switch {
-	case w.isOlder(version, w.newest):
-		w.r.update(func() { w.r.stats.OldVersions++ })
-	case version != "" && version != w.newest && !synthetic:
-		w.newest = version
-		w.shortUntil = time.Time{}
+// verdict is what the version of an event says.
+type verdict int
+
+const (
+	current verdict = iota // The next watch can begin there, or where it could before.
+	old                    // It is older than the newest. The sink is given a change all the same, but no bookmark.
+	rewound                // It is older than the watch: the server was set back.
+)
+
+// advance moves the watch on to the version of an event, if that is progress.
+func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) verdict {
+	// Some servers send a deletion with the version of the object that was deleted.
+	if typ != listwatch.Deleted && w.isOlder(version, w.from) {
+		return rewound
 	}
+	if w.isOlder(version, w.newest) || (typ == listwatch.Bookmark && version == "") {
+		w.r.update(func() { w.r.stats.OldVersions++ })
+		return old
+	}
+	// A watch from "" or "0" starts with an Added for each object that is there, in no order. The first other event with
+	// a version ends these.
+	initial := typ == listwatch.Added && isAny(w.newest)
+	if version != "" && version != w.newest && !initial {
+		w.newest = version
+		w.useful = true
+	}
+	return current
 }
 
-// handOver gives the sink changes, if there are any, and then takes the version over.
+// commit makes the newest version the reflector's: the sink has everything up to there.
+func (w *liveWatch[T]) commit() {
+	w.r.update(func() { w.r.version = w.newest })
+}
+
+// handOver gives the sink changes, if there are any.
 func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]) {
 	if len(events) == 0 {
 		return
@@ -129,49 +144,76 @@ func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]
 	r := w.r
 	r.put(ctx, events)
 	w.passed += len(events)
-	r.update(func() {
-		r.stats.Events += uint64(len(events))
-		r.version = w.newest
-	})
+	r.update(func() { r.stats.Events += uint64(len(events)) })
+	w.commit()
 }
 
-// bookmark tells the sink of a bookmark, unless the sink is past it.
+// bookmark tells the sink of a bookmark.
 func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	r := w.r
-	if version == "" || w.isOlder(version, w.newest) {
-		r.update(func() { r.stats.OldVersions++ })
-		return
-	}
-	w.advance(listwatch.Bookmark, version)
 	r.tell(ctx, observation{Kind: "Bookmark", Version: version}, func() error { return r.sink.Bookmark(version) })
-	r.update(func() {
-		r.stats.Bookmarks++
-		r.version = w.newest
-	})
+	r.update(func() { r.stats.Bookmarks++ })
+	w.commit()
 }
 
 // unreadable decides what follows an event that cannot be read. The version stays until the next good event,
 // but for a deletion with a key: see deleteKey.
 func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
-	if bad.Key == (listwatch.Key{}) {
-		kind := w.kindOfUnnamed(bad)
-		if kind == kindUnnamed {
-			w.r.rereadFrom = w.r.version
-		}
-		return w.r.follow(ctx, kind, w.from, bad)
+	kind := w.kindOf(bad)
+	if kind == kindUnnamed {
+		w.r.rereadFrom = w.r.version
 	}
-	next := w.r.follow(ctx, kindObject, w.from, bad)
-	if bad.Type == listwatch.Deleted {
+	next := w.r.follow(ctx, kind, w.from, bad)
+	if kind == kindObject && bad.Type == listwatch.Deleted { // without a key it would be a LostDeletion
 		w.deleteKey(ctx, bad)
 	}
 	return next
+}
+
+// deleteKey tells the sink of a deletion whose object cannot be read. So the deletion's version is taken over.
+func (w *liveWatch[T]) deleteKey(ctx context.Context, bad *listwatch.ObjectError) {
+	r := w.r
+	seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
+	r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
+	w.advance(bad.Type, bad.ResourceVersion)
+	w.commit()
+}
+
+// failed decides what follows an error that ended the watch.
+func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
+	if !w.isVeryShort() { // It worked until now.
+		w.r.outages = 0
+	}
+	kind := w.kindOf(err)
+	switch kind {
+	case kindShort:
+		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
+	case kindEnded, kindOverdue:
+		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
+	}
+	return w.r.follow(ctx, kind, w.from, err)
+}
+
+// kindOf finds the kind of an error of this watch, also those that are not seen from the error alone.
+func (w *liveWatch[T]) kindOf(err error) errorKind {
+	kind := kindOf(err)
+	bad, _ := errors.AsType[*listwatch.ObjectError](err)
+	switch {
+	case kind == kindObject && bad.Key == (listwatch.Key{}):
+		return w.kindOfUnnamed(bad)
+	case (kind == kindEnded || kind == kindBroken) && w.isVeryShort():
+		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
+		return kindShort
+	default:
+		return kind
+	}
 }
 
 // kindOfUnnamed is the kind of an unreadable event whose object has no readable name. If it was damaged on the way, it
 // can be read when it is asked for once more. The second time, only a list can tell what a deletion was of.
 func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 	r := w.r
-	canAskAgain := !isAny(r.version) && !w.versionsMayFall
+	canAskAgain := !isAny(r.version) && !w.unordered
 	if canAskAgain && r.rereadFrom != r.version {
 		return kindUnnamed
 	}
@@ -181,35 +223,11 @@ func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 	return kindObject
 }
 
-// deleteKey tells the sink of a deletion whose object cannot be read. So the deletion's version is taken over.
-func (w *liveWatch[T]) deleteKey(ctx context.Context, bad *listwatch.ObjectError) {
-	r := w.r
-	seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
-	r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
-	w.advance(bad.Type, bad.ResourceVersion)
-	r.update(func() { r.version = w.newest })
-}
-
-// failed decides what follows an error that ended the watch.
-func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
-	kind, short := kindOf(err), w.isVeryShort()
-	if !short {
-		w.r.outages = 0
-	}
-	if short && (kind == kindEnded || kind == kindBroken) {
-		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
-		kind = kindShort
-		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
-	}
-	if kind == kindEnded || kind == kindOverdue {
-		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
-	}
-	return w.r.follow(ctx, kind, w.from, err)
-}
-
 // isVeryShort reports whether the watch has brought nothing and is younger than a second. Asking again at once might then
 // go on for ever.
-func (w *liveWatch[T]) isVeryShort() bool { return time.Now().Before(w.shortUntil) }
+func (w *liveWatch[T]) isVeryShort() bool {
+	return !w.useful && time.Since(w.stream.opened) < time.Second
+}
 
 // count adds the watch to Stats once it has ended.
 func (w *liveWatch[T]) count() {
