@@ -3,6 +3,7 @@ package reflector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,11 +160,12 @@ func (r *Reflector[T]) fail(ctx context.Context, err error) {
 // report counts err, and tells the user's OnError of it.
 func (r *Reflector[T]) report(ctx context.Context, err error) {
 	count := &r.stats.Failures
-	switch kindOf(err) {
-	case kindObject:
-		count = &r.stats.ObjectErrors
-	case kindSink:
+	_, refused := errors.AsType[*SinkError](err)
+	switch {
+	case refused:
 		count = &r.stats.SinkErrors
+	case kindOf(err) == kindObject:
+		count = &r.stats.ObjectErrors
 	}
 	r.update(func() { *count++ })
 	if r.opts.OnError != nil {

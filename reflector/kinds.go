@@ -38,9 +38,8 @@ type errorKind string
 
 const (
 	kindObject       errorKind = "Object"       // an object could not be read
-	kindUnnamed      errorKind = "Unnamed"      // an object without a readable name could not be read for the first time
-	kindLostDeletion errorKind = "LostDeletion" // that object could not be read again, and the event may be its deletion
-	kindSink         errorKind = "Sink"         // a SinkError: it changes no state, and has no row
+	kindUnnamed      errorKind = "Unnamed"      // not even its name, and the event has not been asked for again yet
+	kindLostDeletion errorKind = "LostDeletion" // not even its name, nothing asks for the event again, and it may be a deletion
 	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
 	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
 	kindShort        errorKind = "Short"        // ErrVeryShortWatch
@@ -55,27 +54,23 @@ const (
 	kindOther        errorKind = "Other"        // something is wrong with the request or the server
 )
 
-// kindOf finds the kind of an error; the first match counts. Unnamed and LostDeletion are Object here: only a watch can
-// tell them apart.
+// kindOf finds the kind of an error; the first match counts. Unnamed, LostDeletion and Short are told by liveWatch.kindOf.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
 	_, refused := errors.AsType[*SinkError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case refused:
-		return kindSink
+	case refused: // by a sink, whatever the cause: it says nothing of the server
+		return kindOther
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
-	case err == io.EOF, // io.EOF itself: an error that wraps it is Broken. ErrSilent and ErrEndedEarly are for LogError.
-		errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
+	case err == io.EOF: // not wrapped: that is Broken
 		return kindEnded
 	case err == errUnanswered:
 		return kindUnanswered
 	case err == errOverdue:
 		return kindOverdue
-	case errors.Is(err, ErrVeryShortWatch):
-		return kindShort
 	case rv.IsExpired(err):
 		return kindExpired
 	case errors.Is(err, ErrRewound), rv.IsAhead(err):
@@ -108,10 +103,15 @@ func isHTTP2Reset(err error) bool {
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	kind := kindOf(err)
-	_, unanswered := errors.AsType[*url.Error](err)
+	_, unreached := errors.AsType[*url.Error](err)
 	_, answered := errors.AsType[*apierrors.StatusError](err)
-	if unanswered || (answered && kind == kindOutage) || errors.Is(err, ErrRewound) {
+	switch {
+	case unreached, answered && kind == kindOutage, errors.Is(err, ErrRewound):
 		kind = kindOther
+	case errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
+		kind = kindEnded
+	case errors.Is(err, ErrVeryShortWatch):
+		kind = kindShort
 	}
 	switch kind {
 	case kindExpired:

@@ -3,6 +3,7 @@ package reflector
 import (
 	"cmp"
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -84,7 +85,7 @@ func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
 // end gives the sink the list. The stream goes on as a watch.
 func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	if version == "" {
-		return l.failed(ctx, ErrEndedEarly)
+		return l.failed(ctx, io.EOF) // as if there had been no end
 	}
 	r, took := l.r, time.Since(l.stream.opened)
 	l.stream.setDeadline(r.opts.watchDeadline())
