@@ -109,7 +109,7 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 func (r *Reflector[T]) countTowards(limit, asked string) bool {
 	switch limit {
 	case "once":
-		return asked == ""
+		return asked == latestVersion
 	case "9 times":
 		r.outages++
 		return r.outages > 9

@@ -39,7 +39,7 @@ type errorKind string
 const (
 	kindObject       errorKind = "Object"       // an object could not be read
 	kindUnnamed      errorKind = "Unnamed"      // not even its name, and the event has not been asked for again yet
-	kindLostDeletion errorKind = "LostDeletion" // not even its name, nothing asks for the event again, and it may be a deletion
+	kindLostDeletion errorKind = "LostDeletion" // not even its name, and nothing asks again for what may be a deletion
 	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
 	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
 	kindShort        errorKind = "Short"        // ErrVeryShortWatch
@@ -54,7 +54,7 @@ const (
 	kindOther        errorKind = "Other"        // something is wrong with the request or the server
 )
 
-// kindOf finds the kind of an error; the first match counts. Unnamed, LostDeletion and Short are told by liveWatch.kindOf.
+// kindOf finds the kind of an error; the first match counts. Unnamed, LostDeletion and Short are liveWatch.kindOf's.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)

@@ -15,15 +15,14 @@ import (
 	"glasswatch/listwatch"
 )
 
-// streamingList is what ListingStreaming needs.
+// streamingList is what ListingStreaming needs. A paged list needs nothing between two steps: it is one step.
 type streamingList[T listwatch.Object] struct {
 	r       *Reflector[T]
 	stream  *stream[T]          // nil before the server has answered
 	asked   string              // the version that the list is not to be older than
-	initial map[listwatch.Key]T // what the stream has brought so far
+	initial map[listwatch.Key]T // the objects that are there, after the events so far
 	events  int                 // how many came, bookmarks among them
-	// newest is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
-	newest string
+	newest  string              // the newest version of a Modified or Deleted. Added ones come in no order.
 }
 
 func (r *Reflector[T]) listingStreaming() *state[T] {
@@ -34,7 +33,7 @@ func (r *Reflector[T]) listingStreaming() *state[T] {
 func (r *Reflector[T]) openList(ctx context.Context) *state[T] {
 	l := &streamingList[T]{r: r, asked: r.version, initial: map[listwatch.Key]T{}}
 	if r.askLatest {
-		l.asked = ""
+		l.asked = latestVersion
 	}
 	s, err := r.openStream(ctx, metav1.ListOptions{
 		SendInitialEvents:    new(true),
@@ -55,12 +54,12 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 		return l.failed(ctx, err)
 	}
 	l.events += len(events)
-	for _, ev := range events { // one, or none: the stream's room is for one
+	for _, ev := range events { // one, as the room does not grow; or none, if it was of another shard
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
 			return l.end(ctx, ev.ResourceVersion)
 		case ev.Type == listwatch.Bookmark:
-			return l.r.current // the deadline stays: the bookmark that ends the list may never come
+			return l.r.current // The deadline stays: a server may send bookmarks for ever, but not the one that ends the list.
 		case isChange(ev.Type):
 			l.apply(ev)
 		}
@@ -71,7 +70,7 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 
 // apply takes over an event of an object: an initial one, or a change that happens meanwhile.
 func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
-	if ev.Type != listwatch.Added && (l.newest == "" || rv.IsOlder(l.newest, ev.ResourceVersion)) {
+	if ev.Type != listwatch.Added && (l.newest == noVersion || rv.IsOlder(l.newest, ev.ResourceVersion)) {
 		l.newest = ev.ResourceVersion
 	}
 	key := listwatch.KeyOf(ev.Object)
@@ -84,7 +83,7 @@ func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
 
 // end gives the sink the list. The stream goes on as a watch.
 func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
-	if version == "" {
+	if version == noVersion {
 		return l.failed(ctx, io.EOF) // as if there had been no end
 	}
 	r, took := l.r, time.Since(l.stream.opened)
@@ -99,8 +98,8 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 
 // list returns what was gathered, sorted by namespace and name.
 func (l *streamingList[T]) list(version string) *listwatch.List[T] {
-	if rv.IsOlder(version, l.newest) {
-		version = l.newest // the end of the initial events came late
+	if rv.IsOlder(version, l.newest) { // changes overtook the bookmark
+		version = l.newest
 	}
 	items := slices.SortedFunc(maps.Values(l.initial), keys.CompareObjects[T])
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}
@@ -120,20 +119,22 @@ func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
 	return l.r.follow(ctx, kind, l.asked, err)
 }
 
+const defaultPageSize = 500 // as client-go's
+
 func (r *Reflector[T]) listingPaged() *state[T] {
 	return &state[T]{name: ListingPaged, step: r.listPaged}
 }
 
-// listPaged fetches a list. The first one is at "0", any version. A watch cache serves a list at a known version only
-// if it has no limit. At "0" it ignores the limit.
+// listPaged fetches a list. The server's watch cache serves a list at a known version only if it has no limit. If any
+// version will do, it ignores the limit.
 func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	started := time.Now()
-	asked := cmp.Or(r.version, "0")
+	asked := cmp.Or(r.version, anyVersion)
 	if r.askLatest {
-		asked = ""
+		asked = latestVersion
 	}
 	pageSize := r.opts.PageSize
-	if pageSize == 0 && (r.paginates || isAny(asked)) {
+	if pageSize == 0 && (r.noWatchCache || !isKnown(asked)) {
 		pageSize = defaultPageSize
 	}
 	pages := pager[T]{ListerWatcher: r.lw}
@@ -144,9 +145,11 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	if err != nil {
 		return r.follow(ctx, kindOf(err), asked, err)
 	}
-	r.paginates = r.paginates || (asked == "0" && pages.fetched > 1)
+	if asked == anyVersion && pages.fetched > 1 {
+		r.noWatchCache = true
+	}
 	if pages.versionless {
-		list.ResourceVersion = ""
+		list.ResourceVersion = noVersion
 	}
 	for _, bad := range list.Bad {
 		r.report(ctx, bad)
@@ -156,8 +159,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	return r.connecting()
 }
 
-// pager counts pages, and lets ListAll accept pages without a resourceVersion, as some test doubles send: they get "0",
-// which means any.
+// pager counts pages. Some test doubles send pages without a version, which ListAll refuses: they get anyVersion.
 type pager[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
 	fetched     int
@@ -168,9 +170,9 @@ type pager[T listwatch.Object] struct {
 func (p *pager[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
 	p.fetched++
 	page, err := p.ListerWatcher.List(ctx, opts)
-	if err == nil && page.ResourceVersion == "" {
+	if err == nil && page.ResourceVersion == noVersion {
 		p.versionless = true
-		page.ResourceVersion = "0"
+		page.ResourceVersion = anyVersion
 	}
 	return page, err
 }

@@ -10,14 +10,8 @@ import (
 	"glasswatch/reflector/backoff"
 )
 
-const (
-	// DefaultSilenceTimeout is the default of Options.SilenceTimeout.
-	DefaultSilenceTimeout = 30 * time.Second
-
-	defaultPageSize = 500
-	// watchGrace is how long the server may exceed the longest timeout of a watch before this side ends the watch.
-	watchGrace = 30 * time.Second
-)
+// DefaultSilenceTimeout is the default of Options.SilenceTimeout.
+const DefaultSilenceTimeout = 30 * time.Second
 
 // Backoff is an exponential backoff with jitter. The zero value is client-go's: 0.8 seconds to a minute.
 type Backoff = backoff.Exponential
@@ -84,6 +78,9 @@ func (o Options) withDefaults(goType string) Options {
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	return o
 }
+
+// watchGrace is how long a watch may outlast the longest timeout that the server was given.
+const watchGrace = 30 * time.Second
 
 // watchDeadline is when this side ends a watch.
 func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + watchGrace }

@@ -31,15 +31,15 @@ type Reflector[T listwatch.Object] struct {
 
 	// The fields from here on belong to the goroutine that is in Run.
 
-	askLatest  bool        // The server does not have version: lists are without one until a list succeeds.
+	askLatest  bool        // Lists ask for the latest state, until one succeeds: see the table in errors.go.
 	rereadFrom string      // the version from which an unreadable event without a name was asked for again
 	outages    int         // failures of watches in a row, without one that worked in between
 	internal   errorWindow // 500s of watches
 	pagedUntil time.Time   // Streaming lists are not tried before.
-	// paginates: the server split a list at "0", which a watch cache never does. So this resource has no watch cache, and
-	// relists gain nothing by asking for everything at once.
-	paginates bool
-	backoff   backoff.Timer
+	// noWatchCache: the server split a list at any version, which a watch cache never does. So relists gain nothing by
+	// asking for everything at once.
+	noWatchCache bool
+	backoff      backoff.Timer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -117,17 +117,24 @@ func (r *Reflector[T]) listing() *state[T] {
 	return r.listingStreaming()
 }
 
-// resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell
-// what is gone. So it may come right after a list, but nothing is resumed with it.
+// resuming is the state that gets the next watch. Only a watch from a known version tells what is gone. Another one may
+// come right after a list, but nothing is resumed with it.
 func (r *Reflector[T]) resuming() *state[T] {
-	if isAny(r.version) {
+	if !isKnown(r.version) {
 		return r.listing()
 	}
 	return r.connecting()
 }
 
-// isAny reports whether a request for version is for any version that the server has.
-func isAny(version string) bool { return version == "" || version == "0" }
+// What the server takes for a resourceVersion in a request, and never gives to an object.
+const (
+	anyVersion    = "0" // of a list or watch: whatever the server has at hand, such as its cache
+	latestVersion = ""  // of a list: the latest state
+	noVersion     = ""  // of a Reflector: there was no list yet, or it had no version. A watch from there is from any.
+)
+
+// isKnown reports whether a version is one that a server gave.
+func isKnown(version string) bool { return version != noVersion && version != anyVersion }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
 func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }

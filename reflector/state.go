@@ -8,29 +8,18 @@ import (
 	"glasswatch/listwatch"
 )
 
-// State is what a reflector is doing. The picture in the package comment shows how one leads to the next. The table in
+// State is what a reflector is doing. The picture in the package comment shows which leads to which, and the table in
 // errors.go says what follows an error.
 type State uint8
 
 const (
-	// Idle is before Run. Run leaves it for ListingStreaming, or for ListingPaged if streaming lists are switched
-	// off, or for Connecting if [Options.ResumeFrom] is set.
-	Idle State = iota
-	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a
-	// bookmark announces their end.
-	ListingStreaming
-	// ListingPaged fetches a list, page by page. It is left for Connecting when the sink has the list.
-	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It is left for Watching when the server answers. It
-	// asks again, and reports nothing, after 2·[Options.MinWatchTimeout] + 30 s without an answer: by default 10.5 min.
-	Connecting
-	// Watching gives the sink, in each step, the events that have come. It is left for Connecting when the stream ends.
-	Watching
-	// BackingOff waits after an error. It is left for a listing state or for Connecting when the time is up.
-	BackingOff
-	// Stopped is after Run. Every state is left for it once the context is cancelled. A later Run leaves it for a
-	// listing state.
-	Stopped
+	Idle             State = iota // before Run
+	ListingStreaming              // waits for a streaming list, and gathers its initial events
+	ListingPaged                  // fetches a list, page by page, and gives it to the sink
+	Connecting                    // asks for a watch from the last resourceVersion on, and waits for the answer
+	Watching                      // gives the sink, in each step, the events that have come
+	BackingOff                    // waits after an error
+	Stopped                       // after Run
 )
 
 var stateNames = [...]string{

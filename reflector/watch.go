@@ -117,14 +117,14 @@ func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) verdict 
 	if typ != listwatch.Deleted && w.isOlder(version, w.from) {
 		return rewound
 	}
-	if w.isOlder(version, w.newest) || (typ == listwatch.Bookmark && version == "") {
+	if w.isOlder(version, w.newest) || (typ == listwatch.Bookmark && version == noVersion) {
 		w.r.update(func() { w.r.stats.OldVersions++ })
 		return old
 	}
-	// A watch from "" or "0" starts with an Added for each object that is there, in no order. The first other event with
-	// a version ends these.
-	initial := typ == listwatch.Added && isAny(w.newest)
-	if version != "" && version != w.newest && !initial {
+	// A watch from any version starts with an Added for each object that is there, in no order. The first other event
+	// with a version ends these.
+	initial := typ == listwatch.Added && !isKnown(w.newest)
+	if version != noVersion && version != w.newest && !initial {
 		w.newest = version
 		w.useful = true
 	}
@@ -213,7 +213,7 @@ func (w *liveWatch[T]) kindOf(err error) errorKind {
 // can be read when it is asked for once more. The second time, only a list can tell what a deletion was of.
 func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 	r := w.r
-	canAskAgain := !isAny(r.version) && !w.unordered
+	canAskAgain := isKnown(r.version) && !w.unordered
 	if canAskAgain && r.rereadFrom != r.version {
 		return kindUnnamed
 	}
@@ -223,8 +223,8 @@ func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 	return kindObject
 }
 
-// isVeryShort reports whether the watch has brought nothing and is younger than a second. Asking again at once might then
-// go on for ever.
+// isVeryShort reports whether the watch has brought nothing and is younger than a second. Asking again at once might
+// then go on for ever.
 func (w *liveWatch[T]) isVeryShort() bool {
 	return !w.useful && time.Since(w.stream.opened) < time.Second
 }
