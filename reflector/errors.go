@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -114,29 +115,10 @@ func (r *Reflector[T]) countTowards(limit, asked string) bool {
 		r.outages++
 		return r.outages > 9
 	case "a while":
-		return r.internal.exceeds(r.opts.MaxInternalErrorRetry, time.Now())
+		return r.internal.Exceeds(r.opts.MaxInternalErrorRetry, time.Now())
 	default:
 		return false
 	}
-}
-
-// errorWindow tells for how long errors have been coming: errors with less than a minute between them belong together.
-type errorWindow struct {
-	first, last time.Time
-}
-
-// exceeds notes an error, and reports whether errors have been coming for longer than limit. If so, that is over: the
-// next one counts as the first again.
-func (w *errorWindow) exceeds(limit time.Duration, now time.Time) bool {
-	if now.Sub(w.last) >= time.Minute {
-		w.first = now
-	}
-	w.last = now
-	exceeded := limit <= 0 || now.Sub(w.first) > limit
-	if exceeded {
-		*w = errorWindow{}
-	}
-	return exceeded
 }
 
 // wait is how long to wait after err.
@@ -175,17 +157,20 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 	LogError(ctx, r.opts.Name, err)
 }
 
+// separator stands between two columns of the table.
+var separator = regexp.MustCompile(` *\| *`)
+
 // parse reads the table: the first line names the states, and each line after the second begins with a kind. It panics
 // unless the row Other, which stands in for all others, says what follows in each state.
 func parse(table string) map[cell]reaction {
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	header := columns(lines[0])
+	header := separator.Split(lines[0], -1)
 	all := map[cell]reaction{}
 	for _, line := range lines[2:] {
-		row := columns(line)
-		for i := 1; i < len(header); i++ {
+		row := separator.Split(line, -1) // its first and last are empty: a line begins and ends with a separator
+		for i := 2; i < len(header)-1; i++ {
 			state := State(slices.Index(stateNames[:], header[i]))
-			all[cell{errorKind(row[0]), state}] = parseReaction(row[i])
+			all[cell{errorKind(row[1]), state}] = parseReaction(row[i])
 		}
 	}
 	for state := ListingStreaming; state <= Watching; state++ {
@@ -196,23 +181,12 @@ func parse(table string) map[cell]reaction {
 	return all
 }
 
-// columns splits a line of the table.
-func columns(line string) []string {
-	texts := strings.Split(strings.Trim(line, "|"), "|")
-	for i, text := range texts {
-		texts[i] = strings.TrimSpace(text)
-	}
-	return texts
-}
-
-// parseReaction reads a cell. It panics if the cell does not say what follows, or says what nobody knows.
+// parseReaction reads a cell. It panics if that says what follow does not know.
 func parseReaction(text string) reaction {
 	var does reaction
-	if text == "-" {
-		return does
-	}
 	for word := range strings.SplitSeq(text, ", ") {
 		switch word {
+		case "-":
 		case "once", "9 times", "a while":
 			does.limit = word
 		case "next event", "watch", "list", "paged":
@@ -228,9 +202,6 @@ func parseReaction(text string) reaction {
 		default:
 			panic("reflector: unknown word in the table: " + word)
 		}
-	}
-	if does.next == "" {
-		panic("reflector: the table does not say what follows: " + text)
 	}
 	return does
 }

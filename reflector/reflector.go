@@ -31,11 +31,11 @@ type Reflector[T listwatch.Object] struct {
 
 	// The fields from here on belong to the goroutine that is in Run.
 
-	askLatest  bool        // Lists ask for the latest state, until one succeeds: see the table in errors.go.
-	rereadFrom string      // the version from which an unreadable event without a name was asked for again
-	outages    int         // failures of watches in a row, without one that worked in between
-	internal   errorWindow // 500s of watches
-	pagedUntil time.Time   // Streaming lists are not tried before.
+	askLatest  bool           // Lists ask for the latest state, until one succeeds: see the table in errors.go.
+	rereadFrom string         // the version from which an unreadable event without a name was asked for again
+	outages    int            // failures of watches in a row, without one that worked in between
+	internal   backoff.Window // 500s of watches
+	pagedUntil time.Time      // Streaming lists are not tried before.
 	// noWatchCache: the server split a list at any version, which a watch cache never does. So relists gain nothing by
 	// asking for everything at once.
 	noWatchCache bool

@@ -223,16 +223,6 @@ func TestOptions_NegativeTimesAreNoHotLoop(t *testing.T) {
 	require.Equal(t, Options{}.withDefaults("r"), opts)
 }
 
-func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
-	var w errorWindow
-	now := time.Now()
-	require.True(t, w.exceeds(0, now))
-	require.False(t, w.exceeds(time.Second, now))
-	require.False(t, w.exceeds(time.Second, now.Add(time.Second)))
-	require.True(t, w.exceeds(time.Second, now.Add(2*time.Second)))
-	require.False(t, w.exceeds(time.Second, now.Add(3*time.Second)))
-}
-
 func TestErrors_KeepTheirCause(t *testing.T) {
 	cause := errors.New("cause")
 	require.ErrorIs(t, &SinkError{Op: "Add", Err: cause}, cause)

@@ -66,15 +66,15 @@ const maxBatch = 512
 // step gives the sink the events that are there: the changes in one call, unless a bookmark is among them.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	events, err := w.r.nextEvents(w.stream)
-	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-		return w.unreadable(ctx, bad)
-	}
 	if err != nil {
 		return w.failed(ctx, err)
 	}
 	w.events += len(events)
 	pending := events[:0] // changes that the sink is not given yet
 	for _, ev := range events {
+		if !isChange(ev.Type) && ev.Type != listwatch.Bookmark {
+			continue // A Stream may give no other type.
+		}
 		verdict := w.advance(ev.Type, ev.ResourceVersion)
 		switch {
 		case verdict == rewound:
@@ -82,7 +82,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 			return w.failed(ctx, ErrRewound)
 		case isChange(ev.Type):
 			pending = append(pending, ev)
-		case ev.Type == listwatch.Bookmark && verdict == current: // another type is none that a Stream may give
+		case verdict == current:
 			w.handOver(ctx, pending)
 			pending = pending[:0]
 			w.bookmark(ctx, ev.ResourceVersion)
@@ -156,45 +156,29 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	w.commit()
 }
 
-// unreadable decides what follows an event that cannot be read. The version stays until the next good event,
-// but for a deletion with a key: see deleteKey.
-func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
-	kind := w.kindOf(bad)
-	if kind == kindUnnamed {
-		w.r.rereadFrom = w.r.version
-	}
-	next := w.r.follow(ctx, kind, w.from, bad)
-	if kind == kindObject && bad.Type == listwatch.Deleted { // without a key it would be a LostDeletion
-		w.deleteKey(ctx, bad)
-	}
-	return next
-}
-
-// deleteKey tells the sink of a deletion whose object cannot be read. So the deletion's version is taken over.
-func (w *liveWatch[T]) deleteKey(ctx context.Context, bad *listwatch.ObjectError) {
-	r := w.r
-	seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
-	r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
-	w.advance(bad.Type, bad.ResourceVersion)
-	w.commit()
-}
-
-// failed decides what follows an error that ended the watch.
+// failed decides what follows an error.
 func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	if !w.isVeryShort() { // It worked until now.
 		w.r.outages = 0
 	}
 	kind := w.kindOf(err)
 	switch kind {
+	case kindUnnamed:
+		w.r.rereadFrom = w.r.version
 	case kindShort:
 		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
 	case kindEnded, kindOverdue:
 		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
 	}
-	return w.r.follow(ctx, kind, w.from, err)
+	next := w.r.follow(ctx, kind, w.from, err)
+	bad, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	if unreadable && bad.Type == listwatch.Deleted && bad.Key != (listwatch.Key{}) {
+		w.deleteKey(ctx, bad)
+	}
+	return next
 }
 
-// kindOf finds the kind of an error of this watch, also those that are not seen from the error alone.
+// kindOf finds the kind of an error of this watch, also those that do not show in the error alone.
 func (w *liveWatch[T]) kindOf(err error) errorKind {
 	kind := kindOf(err)
 	bad, _ := errors.AsType[*listwatch.ObjectError](err)
@@ -221,6 +205,15 @@ func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
 		return kindLostDeletion
 	}
 	return kindObject
+}
+
+// deleteKey tells the sink of a deletion whose object cannot be read. Other unreadable events do not move the version.
+func (w *liveWatch[T]) deleteKey(ctx context.Context, bad *listwatch.ObjectError) {
+	r := w.r
+	seen := observation{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}
+	r.tell(ctx, seen, func() error { return r.sink.DeleteKey(bad.Key) })
+	w.advance(bad.Type, bad.ResourceVersion)
+	w.commit()
 }
 
 // isVeryShort reports whether the watch has brought nothing and is younger than a second. Asking again at once might

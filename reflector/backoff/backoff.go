@@ -1,5 +1,6 @@
 // Package backoff says how long to wait after a failure: an exponential backoff with jitter, which starts anew after a
-// time without failures. It is for the reflector. Read it when you want to know the figures.
+// time without failures. And it tells for how long failures have been coming. It is for the reflector. Read it when you
+// want to know the figures.
 package backoff
 
 import (
@@ -58,4 +59,24 @@ func atMost(limit time.Duration, nanoseconds float64) time.Duration {
 		return time.Duration(nanoseconds)
 	}
 	return limit
+}
+
+// Window tells for how long failures have been coming: those with less than a minute between them belong together.
+// Not safe for concurrent use.
+type Window struct {
+	first, last time.Time
+}
+
+// Exceeds notes a failure, and reports whether failures have been coming for longer than limit. If so, that is over: the
+// next one counts as the first again.
+func (w *Window) Exceeds(limit time.Duration, now time.Time) bool {
+	if now.Sub(w.last) >= time.Minute {
+		w.first = now
+	}
+	w.last = now
+	exceeded := limit <= 0 || now.Sub(w.first) > limit
+	if exceeded {
+		*w = Window{}
+	}
+	return exceeded
 }
