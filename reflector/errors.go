@@ -53,12 +53,7 @@ const table = `
 // reactions is the table, read when the program starts.
 var reactions = parse(table)
 
-type cell struct {
-	kind  errorKind
-	state State
-}
-
-// reaction is what a cell says. The zero value is "-", and a kind without a row has it in every state.
+// reaction is what a cell says. The zero value is "-". A kind without a row has it in every state.
 type reaction struct {
 	limit                        string // one of the three; "" for none
 	next                         string // "next event", "watch", "list" or "paged"
@@ -72,10 +67,10 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 		return stopped[T]()
 	}
 	here := r.current.name
-	does := reactions[cell{kind, here}]
+	does := reactions[kind][here]
 	exceeded := r.countTowards(does.limit, asked)
 	if exceeded || does.next == "" {
-		does = reactions[cell{kindOther, here}]
+		does = reactions[kindOther][here]
 	}
 	if does.next == "next event" {
 		r.report(ctx, err)
@@ -157,28 +152,28 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 	LogError(ctx, r.opts.Name, err)
 }
 
-// separator stands between two columns of the table.
-var separator = regexp.MustCompile(` *\| *`)
-
 // parse reads the table: the first line names the states, and each line after the second begins with a kind. It panics
 // unless the row Other, which stands in for all others, says what follows in each state.
-func parse(table string) map[cell]reaction {
+func parse(table string) map[errorKind]map[State]reaction {
+	split := regexp.MustCompile(` *\| *`).Split // gives "" first and last
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	header := separator.Split(lines[0], -1)
-	all := map[cell]reaction{}
+	header := split(lines[0], -1)
+	rows := map[errorKind]map[State]reaction{}
 	for _, line := range lines[2:] {
-		row := separator.Split(line, -1) // its first and last are empty: a line begins and ends with a separator
+		texts := split(line, -1)
+		row := map[State]reaction{}
 		for i := 2; i < len(header)-1; i++ {
 			state := State(slices.Index(stateNames[:], header[i]))
-			all[cell{errorKind(row[1]), state}] = parseReaction(row[i])
+			row[state] = parseReaction(texts[i])
 		}
+		rows[errorKind(texts[1])] = row
 	}
 	for state := ListingStreaming; state <= Watching; state++ {
-		if all[cell{kindOther, state}].next == "" {
+		if rows[kindOther][state].next == "" {
 			panic("reflector: the table's row Other does not say what follows in " + state.String())
 		}
 	}
-	return all
+	return rows
 }
 
 // parseReaction reads a cell. It panics if that says what follow does not know.

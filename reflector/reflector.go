@@ -102,9 +102,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
 	}
-	if r.opts.Observe != nil {
-		r.observe(observation{Step: observe.Entered, Kind: next.name.String()})
-	}
+	r.observe(observe.Entered, observation{Kind: next.name.String()})
 }
 
 func isListing(s State) bool { return s == ListingStreaming || s == ListingPaged }

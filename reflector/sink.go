@@ -98,20 +98,16 @@ func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], too
 			keep = append(keep, bad.Key)
 		}
 	}
-	version := list.ResourceVersion
 	r.observeList(list, keep)
-	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
+	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, list.ResourceVersion))
 	r.askLatest = false
-	r.update(func() { r.version = version })
+	r.update(func() { r.version = list.ResourceVersion })
 	r.log(ctx, 2, "Caches populated")
 }
 
-// tell shows the observer, if there is one, which method of the sink is called next, and calls it.
+// tell shows which method of the sink is called next, and calls it.
 func (r *Reflector[T]) tell(ctx context.Context, seen observation, method func() error) {
-	if r.opts.Observe != nil {
-		seen.Step = observe.Handed
-		r.observe(seen)
-	}
+	r.observe(observe.Handed, seen)
 	r.checkSink(ctx, seen.Kind, seen.Key, method())
 }
 

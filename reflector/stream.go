@@ -18,7 +18,7 @@ type stream[T listwatch.Object] struct {
 	room    []listwatch.Event[T]     // what nextEvents fills
 	maxRoom int                      // how far it may grow; 0 if the sink takes no batches, and in a streaming list
 	opened  time.Time                // when it was asked for
-	onClose func()                   // nil in a streaming list
+	onClose func()                   // of the watch that this is; nil in a streaming list
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc

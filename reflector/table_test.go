@@ -100,8 +100,8 @@ func quiet(context.Context, error) {}
 // textOf is what the table says in a cell; "" if it has no row for the kind.
 func textOf(kind errorKind, name State) string {
 	for line := range strings.SplitSeq(table, "\n") {
-		if row := separator.Split(line, -1); len(row) > 1 && row[1] == string(kind) {
-			return row[name-ListingStreaming+2]
+		if row := strings.Split(line, "|"); len(row) > 1 && strings.TrimSpace(row[1]) == string(kind) {
+			return strings.TrimSpace(row[name-ListingStreaming+2])
 		}
 	}
 	return ""

@@ -132,9 +132,7 @@ func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) verdict 
 }
 
 // commit makes the newest version the reflector's: the sink has everything up to there.
-func (w *liveWatch[T]) commit() {
-	w.r.update(func() { w.r.version = w.newest })
-}
+func (w *liveWatch[T]) commit() { w.r.update(func() { w.r.version = w.newest }) }
 
 // handOver gives the sink changes, if there are any.
 func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]) {
@@ -182,29 +180,20 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 func (w *liveWatch[T]) kindOf(err error) errorKind {
 	kind := kindOf(err)
 	bad, _ := errors.AsType[*listwatch.ObjectError](err)
+	canAskAgain := isKnown(w.r.version) && w.r.version != w.r.rereadFrom && !w.unordered
 	switch {
-	case kind == kindObject && bad.Key == (listwatch.Key{}):
-		return w.kindOfUnnamed(bad)
 	case (kind == kindEnded || kind == kindBroken) && w.isVeryShort():
-		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
+		// Perhaps the server cannot serve watches from this resourceVersion. A list may get past that.
 		return kindShort
-	default:
+	case kind != kindObject || bad.Key != (listwatch.Key{}):
 		return kind
-	}
-}
-
-// kindOfUnnamed is the kind of an unreadable event whose object has no readable name. If it was damaged on the way, it
-// can be read when it is asked for once more. The second time, only a list can tell what a deletion was of.
-func (w *liveWatch[T]) kindOfUnnamed(bad *listwatch.ObjectError) errorKind {
-	r := w.r
-	canAskAgain := isKnown(r.version) && !w.unordered
-	if canAskAgain && r.rereadFrom != r.version {
+	case canAskAgain: // The event may have been damaged on the way.
 		return kindUnnamed
-	}
-	if bad.Type == listwatch.Deleted || bad.Type == 0 { // 0 is an unknown type
+	case bad.Type == listwatch.Deleted || bad.Type == 0: // 0 is an unknown type. Only a list can tell what is gone.
 		return kindLostDeletion
+	default:
+		return kindObject
 	}
-	return kindObject
 }
 
 // deleteKey tells the sink of a deletion whose object cannot be read. Other unreadable events do not move the version.
