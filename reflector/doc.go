@@ -42,16 +42,12 @@
 //   - Order: the sink gets events in the server's order, from one goroutine. A batch acts like its single events.
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, whatever failed before.
-//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An unreadable
-//     event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once. If versions may
-//     fall, or among the first events of a watch from "" or "0", nothing asks again.
+//   - A bad object costs that object only. It is reported and counted, and keeps its last good version.
+//   - An unreadable event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once. If
+//     versions may fall, or among the first events of a watch from "" or "0", nothing asks again.
 //   - If it stays unreadable, or nothing asks again, it is skipped. But if it may be a deletion (DELETED, or of an
 //     unknown type), a list of the latest state follows, after a wait: only a list shows what is gone.
-//   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
-//
-// [Options.Observe] is called after a state is entered, after events are decoded and before the sink is called, with no
-// lock held. While it blocks, the server's events wait in the connection, and the stream's deadline is put off.
 //
 // # Not guaranteed
 //

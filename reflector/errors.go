@@ -137,11 +137,9 @@ func (r *Reflector[T]) fail(ctx context.Context, err error) {
 // report counts err, and tells the user's OnError of it.
 func (r *Reflector[T]) report(ctx context.Context, err error) {
 	count := &r.stats.Failures
-	_, refused := errors.AsType[*SinkError](err)
-	switch {
-	case refused:
+	if _, ok := errors.AsType[*SinkError](err); ok {
 		count = &r.stats.SinkErrors
-	case kindOf(err) == kindObject:
+	} else if kindOf(err) == kindObject {
 		count = &r.stats.ObjectErrors
 	}
 	r.update(func() { *count++ })

@@ -24,8 +24,8 @@ var (
 	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
 	// or only unreadable, old, versionless or initial ones. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
-	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
-	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
+	// ErrRewound is a watch that sent a version older than the one it started from, but not of a deletion: the server was
+	// set back, as by a restored backup. That event and later ones are discarded. A list of the latest state follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
 	// Set by this side. In a streaming list both become ErrSilent.
@@ -92,8 +92,8 @@ func kindOf(err error) errorKind {
 	}
 }
 
-// isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
-// with errors of their own, and client-go's decoder puts their text into a 500, so it goes by the text.
+// isHTTP2Reset: REFUSED_STREAM, NO_ERROR or GOAWAY, by the server or a proxy. It goes by the text, because there are two
+// implementations of HTTP/2 with errors of their own, and client-go's decoder puts only their text into a 500.
 func isHTTP2Reset(err error) bool {
 	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
 }

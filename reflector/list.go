@@ -54,12 +54,12 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 		return l.failed(ctx, err)
 	}
 	l.events += len(events)
-	for _, ev := range events { // one, as the room does not grow; or none, if it was of another shard
+	for _, ev := range events { // at most one: there is no more room
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
 			return l.end(ctx, ev.ResourceVersion)
 		case ev.Type == listwatch.Bookmark:
-			return l.r.current // The deadline stays: a server may send bookmarks for ever, but not the one that ends the list.
+			return l.r.current // The deadline stays: bookmarks may go on though the one that ends the list never comes.
 		case isChange(ev.Type):
 			l.apply(ev)
 		}
@@ -91,7 +91,7 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	r.log(ctx, 4, "Initial events are complete", "totalItems", l.events, "duration", took)
 	r.update(func() { r.stats.StreamingLists++ })
 	list := l.list(version)
-	l.initial = nil // list has it
+	l.initial = nil // so that it can be collected
 	r.replace(ctx, list, took)
 	return r.watching(l.stream, true)
 }
@@ -119,14 +119,12 @@ func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
 	return l.r.follow(ctx, kind, l.asked, err)
 }
 
-const defaultPageSize = 500 // as client-go's
-
 func (r *Reflector[T]) listingPaged() *state[T] {
 	return &state[T]{name: ListingPaged, step: r.listPaged}
 }
 
-// listPaged fetches a list. The server's watch cache serves a list at a known version only if it has no limit. If any
-// version will do, it ignores the limit.
+// listPaged fetches a list. The server's watch cache serves a list at a known version only if it has no limit. So that
+// has one only if there is no watch cache. At any version, a watch cache ignores the limit.
 func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	started := time.Now()
 	asked := cmp.Or(r.version, anyVersion)
@@ -135,7 +133,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	}
 	pageSize := r.opts.PageSize
 	if pageSize == 0 && (r.noWatchCache || !isKnown(asked)) {
-		pageSize = defaultPageSize
+		pageSize = 500
 	}
 	pages := pager[T]{ListerWatcher: r.lw}
 	list, err := listwatch.ListAll(ctx, &pages, metav1.ListOptions{ResourceVersion: asked}, pageSize)

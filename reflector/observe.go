@@ -9,8 +9,8 @@ import (
 
 type observation = observe.Observation[listwatch.Key]
 
-// observe shows the observer, if there is one, what passes at a step. The stream's deadline is put off meanwhile: the time
-// that the observer takes is no silence of the server.
+// observe shows the observer, if there is one, what passes at a step. Meanwhile the stream's deadline is put off: the
+// observer's time is no silence of the server.
 func (r *Reflector[T]) observe(step observe.Step, seen ...observation) {
 	if r.opts.Observe == nil {
 		return

@@ -28,8 +28,8 @@ type Options struct {
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
-	// SilenceTimeout is how long the reflector waits in a streaming list for the next object, of whatever shard. Then a
-	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
+	// SilenceTimeout is how long the reflector waits in a streaming list for the answer, and then for each next object,
+	// of whatever shard. When it is over, a paged list takes its place. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list (with 400, 405 or 422), fell
 	// silent in one that it had answered, or sent an unreadable object in it. Default: an hour.
@@ -38,8 +38,8 @@ type Options struct {
 	// starts with a watch from there instead of a list.
 	ResumeFrom string
 
-	// MinWatchTimeout is the least time after which the server is to end a watch, in whole seconds: each gets a random
-	// one in [MinWatchTimeout, 2·MinWatchTimeout). This side ends it 30 s after 2·MinWatchTimeout, answered or not.
+	// MinWatchTimeout bounds the timeout of a watch, after which the server is to end it. Each has a random one, in whole
+	// seconds, from MinWatchTimeout to twice that. This side ends a watch, answered or not, 30 s after twice that.
 	// Default: five minutes.
 	MinWatchTimeout time.Duration
 	// MaxInternalErrorRetry is how long 500 InternalErrors of a watch are answered by another watch from the same
@@ -64,8 +64,8 @@ type Options struct {
 	// OnWatch, if not nil, is told of each watch that has ended, the second half of a streaming list among them: how
 	// many objects it passed on, and how long it took from the server's answer, or the end of the list.
 	OnWatch func(events int, took time.Duration)
-	// Observe, if not nil, is shown what passes. It may block: its time does not count towards the deadlines of a stream.
-	// That of the other functions and of the sink does.
+	// Observe, if not nil, is shown each state once it is entered, events once they are decoded, and what the sink is
+	// given next. It may block: the stream's deadline is put off, as it is not by the other functions and the sink.
 	Observe func([]observe.Observation[listwatch.Key])
 }
 
@@ -79,8 +79,5 @@ func (o Options) withDefaults(goType string) Options {
 	return o
 }
 
-// watchGrace is how long a watch may outlast the longest timeout that the server was given.
-const watchGrace = 30 * time.Second
-
-// watchDeadline is when this side ends a watch.
-func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + watchGrace }
+// watchDeadline is when this side ends a watch that outlasts its timeout.
+func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + 30*time.Second }

@@ -52,7 +52,7 @@ func TestPagedList_RemembersThatTheServerPaginates(t *testing.T) {
 func TestPagedList_PagesOfTheLatestStateDoNotShowThatThereIsNoWatchCache(t *testing.T) {
 	story(t, Options{DisableStreamingList: true}, func(h *harness) {
 		h.set(func() { h.watchCache = true })
-		for n := range defaultPageSize + 1 {
+		for n := range 501 {
 			h.Put(fmt.Sprint(n))
 		}
 		h.Start()

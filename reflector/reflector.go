@@ -36,16 +36,14 @@ type Reflector[T listwatch.Object] struct {
 	outages    int            // failures of watches in a row, without one that worked in between
 	internal   backoff.Window // 500s of watches
 	pagedUntil time.Time      // Streaming lists are not tried before.
-	// noWatchCache: the server split a list at any version, which a watch cache never does. So relists gain nothing by
-	// asking for everything at once.
+	// The server split a list at any version, as only one without a watch cache does: see listPaged.
 	noWatchCache bool
 	backoff      backoff.Timer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
-	var zero T
-	opts = opts.withDefaults(fmt.Sprintf("%T", zero))
+	opts = opts.withDefaults(fmt.Sprintf("%T", *new(T)))
 	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom, current: &state[T]{name: Idle}}
 	r.batches, _ = sink.(BatchSink[T])
 	r.backoff = backoff.NewTimer(opts.Backoff)
@@ -59,7 +57,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer r.running.Unlock()
-	defer func() { // after a panic
+	defer func() { // changes something only after a panic
 		r.current.stream.close()
 		r.update(func() { r.current = stopped[T]() })
 	}()
@@ -81,7 +79,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 // enter makes next visible, closes the stream that only the state before owned, and tells of a change.
 func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	last := r.current
-	if next == last { // as after most events
+	if next == last { // Watching goes on, as after most events.
 		return
 	}
 	r.update(func() {
@@ -93,7 +91,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.stream != next.stream {
 		last.stream.close()
 	}
-	if last.name == next.name { // ListingStreaming has got its answer, or Connecting tries again
+	if last.name == next.name { // The state has got its answer, or is tried once more.
 		return
 	}
 	if isListing(next.name) && !isListing(last.name) {
@@ -160,11 +158,9 @@ func (r *Reflector[T]) update(change func()) {
 	change()
 }
 
-// log logs what is no error, with client-go's keys and levels, so that one reads the logs of both alike. The logger is
-// that in Run's context.
+// log logs what is no error, with client-go's keys and levels, so that the logs of both read alike.
 func (r *Reflector[T]) log(ctx context.Context, level int, message string, more ...any) {
-	logger := klog.FromContext(ctx).V(level)
-	logger.Info(message, append([]any{"reflector", r.opts.Name}, more...)...)
+	klog.FromContext(ctx).V(level).WithValues("reflector", r.opts.Name).Info(message, more...)
 }
 
 // Stats counts what a reflector has done since New.

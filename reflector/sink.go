@@ -12,9 +12,9 @@ import (
 // Sink is what the reflector keeps equal to the server: a queue or a store. All calls come from the goroutine that runs
 // [Reflector.Run], in the order of the server's events.
 //
-// An error of a sink costs that one call: it is counted and reported, not retried, and the reflector goes on. If
-// Replace returns an error, the sink has whatever of the list it took over, until the next list. A Sink may block:
-// that holds up the watch, and nothing else. A panic ends Run and reaches its caller.
+// An error of a sink is counted and reported, and the reflector goes on: the call is not repeated. If Replace returns
+// one, the sink has whatever of the list it took over, until the next list. A Sink may block: that holds up the watch
+// only. A panic ends Run and reaches its caller.
 type Sink[T listwatch.Object] interface {
 	// Add, Update and Delete own the object they are given, unless they return an error. Add may be called for an
 	// object that is there already, and Update for one that is not.
@@ -57,10 +57,10 @@ func (e *SinkError) Error() string {
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// sinkCalls are the Sink's methods by the type of the event that they take over.
+// sinkCalls are the names of the Sink's methods, by the type of the event that each is called for.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// put gives the sink changes: one, if it takes no batches. An object that the sink took over is not read any more.
+// put gives the sink changes; one, if it takes no batches. An object that the sink took over is not read any more.
 func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
 	r.observeEvents(observe.Handed, events)
 	var errs []error

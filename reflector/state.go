@@ -38,8 +38,8 @@ func (s State) String() string {
 // needs is in its step.
 type state[T listwatch.Object] struct {
 	name State
-	// step blocks for one request, one event or one wait, and returns the next state, which often is the same. It ends
-	// soon after ctx is cancelled.
+	// step blocks for one request, some events or one wait, and returns the next state. That is the same pointer if the
+	// state goes on. It ends soon after ctx is cancelled.
 	step func(ctx context.Context) *state[T]
 	// stream is open, or nil. It is closed when the state is left for one without it.
 	stream *stream[T]

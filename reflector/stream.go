@@ -15,10 +15,9 @@ import (
 type stream[T listwatch.Object] struct {
 	source  listwatch.Stream[T]
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
-	room    []listwatch.Event[T]     // what nextEvents fills
-	maxRoom int                      // how far it may grow; 0 if the sink takes no batches, and in a streaming list
+	room    []listwatch.Event[T]     // what nextEvents fills: of one, until a watch makes more of it
 	opened  time.Time                // when it was asked for
-	onClose func()                   // of the watch that this is; nil in a streaming list
+	onClose func()                   // what a watch does when it ends; nil in a streaming list
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -26,22 +25,20 @@ type stream[T listwatch.Object] struct {
 	deadline time.Time
 }
 
-// openStream sends a watch request and waits for the answer. The deadline is for the answer as well.
-func (r *Reflector[T]) openStream(
-	ctx context.Context, opts metav1.ListOptions, deadline time.Duration,
-) (*stream[T], error) {
+// openStream sends a watch request and waits for the answer. After left this side ends it, answered or not.
+func (r *Reflector[T]) openStream(ctx context.Context, opts metav1.ListOptions, left time.Duration) (*stream[T], error) {
 	// Random timeouts keep informers that started together from reconnecting together for ever.
 	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
 	opts.TimeoutSeconds = new(max(int64(timeout/time.Second), 1))
 	opts.AllowWatchBookmarks = true
 
 	now := time.Now()
-	s := &stream[T]{room: make([]listwatch.Event[T], 1), opened: now, deadline: now.Add(deadline)}
+	s := &stream[T]{room: make([]listwatch.Event[T], 1), opened: now, deadline: now.Add(left)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.ctx, s.cancel = ctx, cancel
-	// Some proxies hold back the answer until there is an event, so the timer starts before the request. The runtime may
-	// keep a stopped timer for a while, so its function refers to nothing that holds objects.
-	s.timer = time.AfterFunc(deadline, func() { cancel(errOverdue) })
+	// The timer starts before the request, because some proxies hold back the answer until there is an event. Its
+	// function refers to nothing that holds objects, because the runtime may keep a stopped timer for a while.
+	s.timer = time.AfterFunc(left, func() { cancel(errOverdue) })
 	source, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
 		if context.Cause(s.ctx) == errOverdue {
@@ -56,8 +53,8 @@ func (r *Reflector[T]) openStream(
 	return s, nil
 }
 
-// nextEvents returns the events that are there and have room, or an error. There may be none if objects of other shards
-// came. The slice may be used until the next call.
+// nextEvents waits for events, and returns as many as have room, or an error. There may be none, if what came was of
+// other shards. The next call overwrites the slice.
 func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	n := 1
 	var err error
@@ -67,7 +64,7 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 		s.room[0], err = s.source.Next()
 	}
 	if err != nil && s.ctx.Err() != nil {
-		err = context.Cause(s.ctx) // this side gave up before
+		err = context.Cause(s.ctx) // Whatever the stream says, it ended because this side gave it up.
 	}
 	if err != nil {
 		return nil, err
@@ -76,15 +73,7 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	return s.room[:n], nil
 }
 
-// release lets go of the objects of the last batch, and doubles the room that it filled.
-func (s *stream[T]) release(batch []listwatch.Event[T]) {
-	clear(batch)
-	if len(batch) == len(s.room) && len(s.room) < s.maxRoom {
-		s.room = make([]listwatch.Event[T], 2*len(s.room))
-	}
-}
-
-// setDeadline makes this side end the stream after left, unless it is called again before.
+// setDeadline makes this side end the stream after left, and no longer when it was to before.
 func (s *stream[T]) setDeadline(left time.Duration) {
 	s.deadline = time.Now().Add(left)
 	s.timer.Reset(left)

@@ -53,15 +53,9 @@ func (r *Reflector[T]) watching(s *stream[T], afterList bool) *state[T] {
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
 		w.unordered = u.UnorderedVersions()
 	}
-	if r.batches != nil {
-		s.maxRoom = maxBatch
-	}
 	s.onClose = w.count
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
-
-// maxBatch bounds a batch. A sink that takes no batches gets single events, so the version is never behind for long.
-const maxBatch = 512
 
 // step gives the sink the events that are there: the changes in one call, unless a bookmark is among them.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
@@ -89,8 +83,20 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		}
 	}
 	w.handOver(ctx, pending)
-	w.stream.release(events)
+	w.release(events)
 	return w.r.current
+}
+
+// maxBatch bounds a batch, so that the version is never behind for long.
+const maxBatch = 512
+
+// release lets go of the objects of a batch. If that filled its room, the next one has twice as much.
+func (w *liveWatch[T]) release(batch []listwatch.Event[T]) {
+	clear(batch)
+	room := len(w.stream.room)
+	if w.r.batches != nil && len(batch) == room && room < maxBatch {
+		w.stream.room = make([]listwatch.Event[T], 2*room)
+	}
 }
 
 // isChange: the event has an object.
