@@ -36,9 +36,9 @@ type Reflector[T listwatch.Object] struct {
 	outages    int            // failures of watches in a row, without one that worked in between
 	internal   backoff.Window // 500s of watches
 	pagedUntil time.Time      // Streaming lists are not tried before.
-	// The server split a list at any version, as only one without a watch cache does: see listPaged.
+	backoff    backoff.Timer
+	// The server split a list at any version, which a watch cache never does: see listPaged.
 	noWatchCache bool
-	backoff      backoff.Timer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -160,7 +160,8 @@ func (r *Reflector[T]) update(change func()) {
 
 // log logs what is no error, with client-go's keys and levels, so that the logs of both read alike.
 func (r *Reflector[T]) log(ctx context.Context, level int, message string, more ...any) {
-	klog.FromContext(ctx).V(level).WithValues("reflector", r.opts.Name).Info(message, more...)
+	logger := klog.FromContext(ctx).V(level)
+	logger.Info(message, append([]any{"reflector", r.opts.Name}, more...)...)
 }
 
 // Stats counts what a reflector has done since New.

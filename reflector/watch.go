@@ -28,8 +28,8 @@ func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
 //
 //	            ┌───────── one batch ─────────┐
 //	event       Added 6  Modified 8  Bookmark 9            Modified 7  Added 4
+//	verdict     inOrder  inOrder     inOrder               old         rewound: ErrRewound
 //	newest    5 6        8           9                     9           9
-//	verdict     current  current     current               old         rewound: ErrRewound
 //	sink        -        -           Add, Update; Bookmark Update      -
 //	r.version 5 5        5           9                     9           9
 //
@@ -40,7 +40,7 @@ type liveWatch[T listwatch.Object] struct {
 	from      string // the version that the watch began at
 	newest    string // the newest version of an event
 	unordered bool   // Versions may fall. They are not compared: the last one is the newest.
-	useful    bool   // It brought a newer version, or a list.
+	useful    bool   // It has brought a newer version, or a list. So it is not very short.
 	began     time.Time
 	events    int // how many came, bookmarks among them
 	passed    int // how many objects the sink was given
@@ -57,7 +57,7 @@ func (r *Reflector[T]) watching(s *stream[T], afterList bool) *state[T] {
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
 
-// step gives the sink the events that are there: the changes in one call, unless a bookmark is among them.
+// step gives the sink the events that are there: changes in a row in one call.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	events, err := w.r.nextEvents(w.stream)
 	if err != nil {
@@ -74,9 +74,9 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		case verdict == rewound:
 			w.handOver(ctx, pending)
 			return w.failed(ctx, ErrRewound)
-		case isChange(ev.Type):
+		case ev.Type != listwatch.Bookmark:
 			pending = append(pending, ev)
-		case verdict == current:
+		case verdict == inOrder: // an old bookmark is dropped
 			w.handOver(ctx, pending)
 			pending = pending[:0]
 			w.bookmark(ctx, ev.ResourceVersion)
@@ -85,18 +85,6 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	w.handOver(ctx, pending)
 	w.release(events)
 	return w.r.current
-}
-
-// maxBatch bounds a batch, so that the version is never behind for long.
-const maxBatch = 512
-
-// release lets go of the objects of a batch. If that filled its room, the next one has twice as much.
-func (w *liveWatch[T]) release(batch []listwatch.Event[T]) {
-	clear(batch)
-	room := len(w.stream.room)
-	if w.r.batches != nil && len(batch) == room && room < maxBatch {
-		w.stream.room = make([]listwatch.Event[T], 2*room)
-	}
 }
 
 // isChange: the event has an object.
@@ -108,16 +96,16 @@ func (w *liveWatch[T]) isOlder(version, than string) bool {
 	return !w.unordered && rv.IsOlder(version, than)
 }
 
-// verdict is what the version of an event says.
+// verdict is how the version of an event compares with those before.
 type verdict int
 
 const (
-	current verdict = iota // The next watch can begin there, or where it could before.
-	old                    // It is older than the newest. The sink is given a change all the same, but no bookmark.
-	rewound                // It is older than the watch: the server was set back.
+	inOrder verdict = iota // It is not older, or cannot be compared.
+	old                    // It is older than the newest one. The sink is given a change all the same, but no bookmark.
+	rewound                // It is older than the one that the watch began at: the server was set back.
 )
 
-// advance moves the watch on to the version of an event, if that is progress.
+// advance moves the watch on to the version of an event, if that is progress, and returns the verdict on it.
 func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) verdict {
 	// Some servers send a deletion with the version of the object that was deleted.
 	if typ != listwatch.Deleted && w.isOlder(version, w.from) {
@@ -134,7 +122,7 @@ func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) verdict 
 		w.newest = version
 		w.useful = true
 	}
-	return current
+	return inOrder
 }
 
 // commit makes the newest version the reflector's: the sink has everything up to there.
@@ -160,9 +148,21 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	w.commit()
 }
 
+// maxBatch bounds a batch, so that the version is never behind for long.
+const maxBatch = 512
+
+// release lets go of the objects of a batch. If that filled its room, the next one has twice as much.
+func (w *liveWatch[T]) release(batch []listwatch.Event[T]) {
+	clear(batch)
+	room := len(w.stream.room)
+	if w.r.batches != nil && len(batch) == room && room < maxBatch {
+		w.stream.room = make([]listwatch.Event[T], 2*room)
+	}
+}
+
 // failed decides what follows an error.
 func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
-	if !w.isVeryShort() { // It worked until now.
+	if !w.isVeryShort() { // Watches work.
 		w.r.outages = 0
 	}
 	kind := w.kindOf(err)
