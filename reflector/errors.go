@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -153,18 +152,17 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 // parse reads the table: the first line names the states, and each line after the second begins with a kind. It panics
 // unless the row Other, which stands in for all others, says what follows in each state.
 func parse(table string) map[errorKind]map[State]reaction {
-	split := regexp.MustCompile(` *\| *`).Split // gives "" first and last
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	header := split(lines[0], -1)
+	header := strings.Split(lines[0], "|") // The first and the last are empty.
 	rows := map[errorKind]map[State]reaction{}
 	for _, line := range lines[2:] {
-		texts := split(line, -1)
+		texts := strings.Split(line, "|")
 		row := map[State]reaction{}
 		for i := 2; i < len(header)-1; i++ {
-			state := State(slices.Index(stateNames[:], header[i]))
-			row[state] = parseReaction(texts[i])
+			state := State(slices.Index(stateNames[:], strings.TrimSpace(header[i])))
+			row[state] = parseReaction(strings.TrimSpace(texts[i]))
 		}
-		rows[errorKind(texts[1])] = row
+		rows[errorKind(strings.TrimSpace(texts[1]))] = row
 	}
 	for state := ListingStreaming; state <= Watching; state++ {
 		if rows[kindOther][state].next == "" {
