@@ -58,10 +58,10 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 				apiservertest.Pass(time.Second)
 				require.Contains(w, versions(m), listwatch.KeyOf(born))
 				m.Told()
-				goOn()
-				goOn = m.Stall(func(query string) bool {
+				watchGoesOn := m.Stall(func(query string) bool {
 					return strings.Contains(query, fifth) && strings.Contains(query, "watch")
 				})
+				goOn()
 				apiservertest.Pass(5 * time.Second)
 				require.True(w, m.Listed(0))
 				require.True(w, m.Listed(4), "what is new does not wait for that")
@@ -73,7 +73,7 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 				require.Contains(w, versions(m), listwatch.KeyOf(kept), "the new source has it yet")
 				require.True(w, rv.IsOlder(m.configs.ShowsUpTo(w.Context(), 0), changed.ResourceVersion))
 				m.Told()
-				goOn()
+				watchGoesOn()
 				w.Step(m, func() {})
 				require.NotContains(w, versions(m), listwatch.KeyOf(kept))
 				require.Equal(w, changed.ResourceVersion, m.configs.ShowsUpTo(w.Context(), 0))
@@ -100,10 +100,10 @@ func TestGroup_AKindIsKnownToShowAShardWhileAnotherKindIsLate(t *testing.T) {
 			require.NoError(w, err)
 		}
 		apiservertest.Pass(time.Second)
-		goOn()
-		goOn = m.Stall(func(uri string) bool {
+		watchGoesOn := m.Stall(func(uri string) bool {
 			return strings.Contains(uri, "/services") && strings.Contains(uri, fifth) && strings.Contains(uri, "watch")
 		})
+		goOn()
 		apiservertest.Pass(time.Second)
 		kept := w.PutIn(m, 0, "kept")
 		apiservertest.Pass(time.Minute)
@@ -111,7 +111,7 @@ func TestGroup_AKindIsKnownToShowAShardWhileAnotherKindIsLate(t *testing.T) {
 		require.Len(w, m.configs.Sources(), maxSources)
 		require.Len(w, m.services.Sources(), maxSources+1)
 		require.Equal(w, kept.ResourceVersion, m.configs.ShowsUpTo(w.Context(), 0))
-		goOn()
+		watchGoesOn()
 		w.Step(m, func() {})
 		require.NotEmpty(w, m.services.ShowsUpTo(w.Context(), 0))
 	})
