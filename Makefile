@@ -1,4 +1,4 @@
-.PHONY: test race demo lint times flaky check ci bench coldsync scale soak chaos fuzz kubectl controlplane upstream clientgo-tests e2e mutants exercises swap programs
+.PHONY: test race demo lint times flaky check ci bench goals coldsync scale soak chaos fuzz kubectl controlplane upstream clientgo-tests e2e mutants exercises swap programs
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/check/kubernetes/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/check/kubernetes/go.mod)
@@ -38,6 +38,10 @@ ci:
 # Each layer beside client-go: raw figures, laid out by benchstat, a page with goals and ratios, a chart a layer, in docs/results/benchmarks.
 bench:
 	cd tests/check/bench && go run ./report -count 10
+
+# Of these only what a goal is about, a quarter of an hour: docs/results/benchmarks/goals.md.
+goals:
+	cd tests/check/bench && go run ./report -goals
 
 # 20,000 pods of a real API server, from the start until all handlers know them, then two storms of updates: docs/results/benchmarks/coldsync.md.
 coldsync: controlplane

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"glasswatch/tests/check/bench/internal/versus"
 )
@@ -151,20 +152,40 @@ func (g goal) row() string {
 	return rowNameOf(g.workload, g.impl)
 }
 
-// writeGoals writes the table of all goals. The error names those, of the layers that were to be measured, that are about
-// benchmarks which are not there.
-func writeGoals(b *strings.Builder, goals []goal, sections []section, only []string) error {
-	b.WriteString("## Goals\n\n| layer | workload | of what | goal | reached | |\n|---|---|---|---|---|---|\n")
+const goalsIntro = `# Benchmarks: the goals
+
+Made by ` + "`make goals`, and by `make bench`" + ` with all other rows; do not edit. [README.md](README.md) says how it is measured. A goal
+is met if the lower end of the interval meets it.
+
+`
+
+// goalsPage returns the table of all goals. The error names those, of the layers that were to be measured, that are about benchmarks
+// which are not there.
+func goalsPage(goals []goal, sections []section, only []string, when time.Time) (string, error) {
+	var b strings.Builder
+	b.WriteString(goalsIntro)
+	fmt.Fprintf(&b, "The last run was on %s.\n\n", when.Format(time.DateOnly))
+	for _, s := range sections {
+		fmt.Fprintf(&b, "- %s: measured on %s.\n", s.layer, s.machine)
+	}
+	b.WriteString("\n| layer | workload | of what | goal | reached | |\n|---|---|---|---|---|---|\n")
 	var missing []error
 	for _, g := range goals {
 		got, err := g.reached(sections)
 		if err != nil && slices.Contains(only, g.layer) {
 			missing = append(missing, err)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", g.layer, g.row(), meaning(g.unit), g.want(), g.show(got), g.verdict(got))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", g.layer, g.row(), meaning(g.unit), g.want(), g.show(got), g.verdict(got))
 	}
-	b.WriteString("\n")
-	return errors.Join(missing...)
+	return b.String(), errors.Join(missing...)
+}
+
+// isGoal reports whether a goal is about that benchmark.
+func isGoal(layer, benchmark string) bool {
+	workload, impl, ok := implOf(strings.TrimPrefix(benchmark, "Benchmark"))
+	return ok && slices.ContainsFunc(goals, func(g goal) bool {
+		return g.layer == layer && g.workload == workload && (impl == g.impl || impl == g.other)
+	})
 }
 
 // meaning names a unit in the goals' table.

@@ -1,7 +1,8 @@
-// Command report runs the layers' benchmarks beside client-go's and writes what came of them: a page with the goals and the ratios, and a
-// chart for each layer. The raw figures, and those laid out by benchstat, stay in bench.out, which is not part of the repository.
+// Command report runs the layers' benchmarks beside client-go's and writes what came of them: a page with the goals, one with all ratios,
+// and a chart for each layer. The raw figures, and those laid out by benchstat, stay in bench.out, which is not part of the repository.
 //
 //	go run ./report -count 10 -out ../../../docs/results/benchmarks
+//	go run ./report -goals                        only what goals are about, and their page
 //	go run ./report -layers indexer -bench List   those benchmarks again, and the page
 //	go run ./report -run=false                    the page again, from the raw figures that are there
 //
@@ -52,11 +53,12 @@ func main() {
 	benchtime := flag.Duration("benchtime", 100*time.Millisecond, "how long each run takes; up to ten times that where one operation takes long or goroutines work together")
 	bench := flag.String("bench", ".", "the benchmarks to measure, by a regular expression; the figures of others stay as they are")
 	only := flag.String("layers", strings.Join(layers, ","), "the layers to measure")
+	goalsOnly := flag.Bool("goals", false, "measure only what goals are about, and write only their page")
 	measure := flag.Bool("run", true, "measure; false makes the page from the raw files that are there")
 	flag.Parse()
 	which, err := regexp.Compile(*bench)
 	if err == nil {
-		err = report(*root, *raw, *out, strings.Split(*only, ","), options{which, *count, *benchtime, *measure})
+		err = report(*root, *raw, *out, strings.Split(*only, ","), options{which, *count, *benchtime, *measure, *goalsOnly})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -69,9 +71,13 @@ type options struct {
 	count     int
 	benchtime time.Duration
 	measure   bool
+	goalsOnly bool
 }
 
 func report(root, raw, out string, only []string, o options) error {
+	if o.goalsOnly {
+		raw = filepath.Join(raw, "goals") // those of the other rows stay as they are
+	}
 	if err := errors.Join(os.MkdirAll(raw, 0o755), os.MkdirAll(out, 0o755)); err != nil {
 		return err
 	}
@@ -90,14 +96,21 @@ func report(root, raw, out string, only []string, o options) error {
 		if err != nil {
 			return err
 		}
+		sections = append(sections, s)
+		if o.goalsOnly {
+			continue
+		}
 		if err := layOut(root, file, filepath.Join(raw, fileOf(layer)+".benchstat.txt")); err != nil {
 			return err
 		}
 		if err := chart(s, filepath.Join(out, fileOf(layer)+".svg")); err != nil {
 			return err
 		}
-		sections = append(sections, s)
 	}
-	text, missing := page(goals, sections, only, time.Now())
-	return errors.Join(os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644), missing)
+	text, missing := goalsPage(goals, sections, only, time.Now())
+	err := errors.Join(os.WriteFile(filepath.Join(out, "goals.md"), []byte(text), 0o644), missing)
+	if !o.goalsOnly {
+		err = errors.Join(err, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(sections, time.Now())), 0o644))
+	}
+	return err
 }

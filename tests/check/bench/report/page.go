@@ -24,8 +24,7 @@ const intro = `# Benchmarks: glasswatch beside client-go v0.37.2
 Made by ` + "`make bench`" + `; do not edit. Each workload is played to all implementations in turn, each in a process of its own, again and
 again. **Faster** is client-go's median time divided by ours: above 1 glasswatch is faster, below 1 it is slower and the figure is set in
 bold. In brackets stands the interval that follows from benchstat's two, which are at 95 %. "~" says that the runs do not tell the two
-apart (p > 0.05). A goal is met if the lower end of the interval meets it. Latency percentiles that the runs do not tell apart are left
-out. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the machine; a run
+apart (p > 0.05). Latency percentiles that the runs do not tell apart are left out. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the machine; a run
 leaves them in ` + "`bench.out`, also laid out by `benchstat -col /impl`" + `.
 
 Rows named *InALargeHeap* have 300 MB of something else in their process, so that the collector runs seldom.
@@ -34,16 +33,16 @@ The *floor* is the least that a workload asks for, where a benchmark ` + "`impl=
 one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the floor. What it is of
 each layer stands there. Where an implementation is faster than that program, it is no floor: the column says *bare*.
 
-End to end, against a real API server: [coldsync.md](coldsync.md), made by ` + "`make coldsync`" + `.
+What is to be reached, and whether it is: [goals.md](goals.md). End to end, against a real API server: [coldsync.md](coldsync.md), made
+by ` + "`make coldsync`" + `.
 
 `
 
-// page returns the page with all goals and ratios, losses like wins. The error is that of writeGoals.
-func page(goals []goal, sections []section, only []string, when time.Time) (string, error) {
+// page returns the page with all ratios, losses like wins.
+func page(sections []section, when time.Time) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	fmt.Fprintf(&b, "The last run was on %s.\n\n", when.Format(time.DateOnly))
-	err := writeGoals(&b, goals, sections, only)
 	for _, s := range sections {
 		switch s.layer {
 		case rivals:
@@ -54,7 +53,7 @@ func page(goals []goal, sections []section, only []string, when time.Time) (stri
 			writeSection(&b, s)
 		}
 	}
-	return b.String(), err
+	return b.String()
 }
 
 func writeSection(b *strings.Builder, s section) {

@@ -136,12 +136,9 @@ func sample(values ...float64) *benchmath.Sample {
 	return benchmath.NewSample(values, &benchmath.DefaultThresholds)
 }
 
-// pageOf is the page about some sections, without goals.
 func pageOf(t *testing.T, sections ...section) string {
 	t.Helper()
-	text, err := page(nil, sections, nil, time.Now())
-	require.NoError(t, err)
-	return text
+	return page(sections, time.Now())
 }
 
 func TestPage_ShowsLossesLikeWinsWithTheirIntervals(t *testing.T) {
@@ -231,11 +228,11 @@ func TestChart_IsDrawn(t *testing.T) {
 }
 
 func TestGoals_AreMetIfTheLowerEndMeetsThem(t *testing.T) {
-	var b strings.Builder
 	all := ofLayer("indexer",
 		faster("Get objects=10", 1.8), faster("Get objects=10", 1.9), faster("Get objects=10", 2.5), allocating("Get objects=10", 0),
 		better("Held", held, 1/0.6), better("Write", "reads/s", 1), than("compat", faster("Get objects=10", 2)))
-	require.NoError(t, writeGoals(&b, all, []section{measured(t)}, layers))
+	text, err := goalsPage(all, []section{measured(t)}, layers, time.Now())
+	require.NoError(t, err)
 	for _, row := range []string{
 		"| Get objects=10 | time | at least 1.8× | 2.0× (1.86–2.15) | met |",
 		"| Get objects=10 | time | at least 1.9× | 2.0× (1.86–2.15) | **missed** |",
@@ -245,25 +242,36 @@ func TestGoals_AreMetIfTheLowerEndMeetsThem(t *testing.T) {
 		"| Write | reads/s | at least 1.0× | 0.50× | **missed** |",
 		"| Get objects=10, beside compat | time | at least 2.0× | 2.5× (2.33–2.68) | met |",
 	} {
-		require.Contains(t, b.String(), row)
+		require.Contains(t, text, row)
 	}
 	few := sectionOf(t, "indexer", "BenchmarkFew/impl=glasswatch-2\t 1\t 1 ns/op\nBenchmarkFew/impl=client-go-2\t 1\t 9 ns/op\n")
-	require.NoError(t, writeGoals(&b, ofLayer("indexer", faster("Few", 2)), []section{few}, layers))
-	require.Contains(t, b.String(), "| n = 1 | too few runs |")
+	text, err = goalsPage(ofLayer("indexer", faster("Few", 2)), []section{few}, layers, time.Now())
+	require.NoError(t, err)
+	require.Contains(t, text, "| n = 1 | too few runs |")
 }
 
 func TestGoals_OfABenchmarkThatIsGoneAreAnError(t *testing.T) {
 	for _, gone := range []goal{
 		faster("Got objects=10", 2), allocating("Held", 0), better("Get objects=10", "B/thing", 2),
 	} {
-		var b strings.Builder
-		err := writeGoals(&b, ofLayer("indexer", gone), []section{measured(t)}, []string{"indexer"})
+		text, err := goalsPage(ofLayer("indexer", gone), []section{measured(t)}, []string{"indexer"}, time.Now())
 		require.ErrorContains(t, err, gone.workload)
-		require.Contains(t, b.String(), "not measured")
+		require.Contains(t, text, "not measured")
 	}
-	var b strings.Builder
-	require.ErrorContains(t, writeGoals(&b, ofLayer("deltafifo", faster("Pop", 2)), nil, []string{"deltafifo"}), `"Pop" in deltafifo`)
-	require.NoError(t, writeGoals(&b, ofLayer("deltafifo", faster("Pop", 2)), nil, []string{"indexer"}), "nobody asked for that layer")
+	pop := ofLayer("deltafifo", faster("Pop", 2))
+	_, err := goalsPage(pop, nil, []string{"deltafifo"}, time.Now())
+	require.ErrorContains(t, err, `"Pop" in deltafifo`)
+	_, err = goalsPage(pop, nil, []string{"indexer"}, time.Now())
+	require.NoError(t, err, "nobody asked for that layer")
+}
+
+func TestGoals_AreMeasuredWithoutTheRest(t *testing.T) {
+	require.True(t, isGoal("indexer", "BenchmarkGetByKey/objects=10000/impl=glasswatch"))
+	require.True(t, isGoal("indexer", "BenchmarkGetByKey/objects=10000/impl=client-go"))
+	require.True(t, isGoal(rivals, "BenchmarkGetByKey/impl=statedb"))
+	require.False(t, isGoal("indexer", "BenchmarkGetByKey/objects=10000/impl=floor"))
+	require.False(t, isGoal("indexer", "BenchmarkGetByKey/objects=100/impl=glasswatch"))
+	require.False(t, isGoal("deltafifo", "BenchmarkGetByKey/objects=10000/impl=glasswatch"))
 }
 
 func TestGoals_AreOfKnownLayers(t *testing.T) {
@@ -280,6 +288,7 @@ func TestReport_MakesThePageFromWhatIsThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "## compat/workqueue\n\n![how many times better than client-go](compat-workqueue.svg)")
 	require.FileExists(t, filepath.Join(out, "compat-workqueue.svg"))
+	require.FileExists(t, filepath.Join(out, "goals.md"))
 	table, err := os.ReadFile(filepath.Join(figures, "compat-workqueue.benchstat.txt"))
 	require.NoError(t, err)
 	require.Regexp(t, "│ +glasswatch +│ +client-go", string(table))

@@ -35,7 +35,7 @@ func run(root, raw string, only []string, o options) error {
 		if err != nil {
 			return err
 		}
-		b.names = slices.DeleteFunc(b.names, func(name string) bool { return !o.bench.MatchString(name) })
+		b.names = slices.DeleteFunc(b.names, func(name string) bool { return !o.bench.MatchString(name) || o.goalsOnly && !isGoal(layer, name) })
 		if len(b.names) > 0 {
 			measured = append(measured, b)
 			p.total += len(b.names) * o.count
