@@ -139,6 +139,9 @@ func (w *world) record(req request, seen *observed, changed bool, began int) {
 	if !changed && seen.code < 300 && req.who == program && !req.isDry {
 		w.countVainLocked(req)
 	}
+	if req.who == program && !req.isDry {
+		w.countAnswerLocked(req, seen.code, seen.body.Bytes())
+	}
 	if w.current != nil { // no fault is possible before the program runs
 		w.writes = append(w.writes, written{req, seen.code, changed})
 	}
@@ -178,7 +181,11 @@ type observed struct {
 	body bytes.Buffer
 }
 
-func (o *observed) WriteHeader(code int) { o.code = code; o.ResponseWriter.WriteHeader(code) }
+func (o *observed) WriteHeader(code int) {
+	o.code = code
+	o.keep = o.keep || code >= 300 // why it is refused
+	o.ResponseWriter.WriteHeader(code)
+}
 
 func (o *observed) Write(p []byte) (int, error) {
 	if o.keep {

@@ -114,6 +114,7 @@ func (w *world) play(t *testing.T, p *played) {
 		p.keep(w, "at the end")
 		p.late = w.lookOut()
 	}
+	w.judgeRefused()
 	w.stop()
 	p.kinds = c.mapper
 }
@@ -188,6 +189,7 @@ func (w *world) take(step Step, c *cluster) error {
 }
 
 func (p *played) keep(w *world, when string) {
+	w.noteFailing()
 	objects := w.view().objects
 	c := newComparer(objects, w.made(), w.scenario.Ignore)
 	for _, obj := range objects {

@@ -183,7 +183,13 @@ func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]
 	reference, again := s.play(t, nil, s.Limit), s.play(t, nil, s.Limit)
 	for _, p := range []played{reference, again} {
 		if len(p.problems) > 0 {
-			return played{}, nil, fmt.Errorf("without faults already: %s: %s\n%s", p.problems[0].oracle, p.problems[0].text, p.story(nil))
+			var texts []string
+			concerned := map[string]bool{}
+			for _, found := range p.problems {
+				texts = append(texts, fmt.Sprintf("%s: %s", found.oracle, found.text))
+				concerned[found.object] = true
+			}
+			return played{}, nil, fmt.Errorf("without faults already: %s\n%s", strings.Join(texts, "\n  "), p.story(concerned))
 		}
 	}
 	chance = map[string]bool{}

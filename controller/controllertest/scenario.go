@@ -78,6 +78,9 @@ const (
 	// CleansUp: at each Settle and at the end nothing is being deleted, but objects that Ignore leaves out. A program that looks at a
 	// clean-up less often than Quiet is still at work then: it switches this off, or settles for longer.
 	CleansUp Oracle = "cleans up"
+	// Succeeds: without faults no write of the program fails for good. One does if before a Settle is over it has been refused three times, over a
+	// second or longer, and never gets through until the end. That a creation finds the name taken, and a deletion nothing, is no refusal.
+	Succeeds Oracle = "succeeds"
 	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"
 	// Runs: each step succeeds within an hour, nobody of World ends with an error, and Start does not panic, nor return without a fault, nor
@@ -122,7 +125,7 @@ func (s *Scenario) validate() error {
 			return fmt.Errorf("Scenario.Ignore has %q: want a kind, such as Secret, or a field of it, such as Secret .type", what)
 		}
 	}
-	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Paces, CleansUp, Stops}
+	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Paces, CleansUp, Succeeds, Stops}
 	for oracle := range s.Without {
 		if !slices.Contains(canBeOff, oracle) {
 			return fmt.Errorf("Scenario.Without has %q, which is none of %q", oracle, canBeOff)

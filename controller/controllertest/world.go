@@ -53,10 +53,11 @@ type world struct {
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over, and the restarts after them
 	fired     int
-	attempts  int              // the program's writes, whatever came of them
-	effective int              // writes that changed something
-	paces     map[string]*pace // by object
-	exits     int              // how often the program has ended by itself
+	attempts  int                  // the program's writes, whatever came of them
+	effective int                  // writes that changed something
+	paces     map[string]*pace     // by object
+	refused   map[string]*refusals // by a request's words
+	exits     int                  // how often the program has ended by itself
 	writes    []written
 	log       []entry
 	problems  []problem
@@ -90,7 +91,7 @@ func newWorld(s *Scenario, plan []planned, limit int) *world {
 		committing: make(chan struct{}, 1), viewer: viewer{server: server},
 		counts: map[string]int{}, generated: names{stands: map[string]string{}}, realNames: map[request]string{},
 		watched: map[string]bool{}, watches: map[*watching]struct{}{},
-		held: map[string]*holding{}, away: map[string]int{}, paces: map[string]*pace{},
+		held: map[string]*holding{}, away: map[string]int{}, paces: map[string]*pace{}, refused: map[string]*refusals{},
 	}
 }
 
