@@ -139,11 +139,17 @@ type legalEnd struct {
 	chance map[string]bool // paths that are left to chance
 }
 
-// legalEnds plays the other timings without faults, each twice, as the reference is. What goes wrong there is told, and is no legal end.
-func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []legalEnd) {
+// legalEnds plays the other timings without faults, each twice, as the reference is. An invariant that is broken there is a finding. What
+// else goes wrong is told, and is no legal end.
+func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []legalEnd, findings []Finding) {
 	t.Helper()
 	for _, other := range otherTimings(s.Steps) {
 		p, again := s.playAt(t, nil, s.Limit, other), s.playAt(t, nil, s.Limit, other)
+		if finding, broken := invariantBroken(p, again); broken {
+			finding.Faults, finding.Seed = other.String(), s.seed
+			findings = append(findings, finding)
+			continue
+		}
 		if wrong := slices.Concat(p.problems, again.problems); len(wrong) > 0 {
 			t.Logf("not legal, though without a fault: if %s: %s: %s", other, wrong[0].oracle, wrong[0].text)
 			continue
@@ -158,7 +164,22 @@ func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]b
 			t.Logf("legal, too, if %s: %s", other, d)
 		}
 	}
-	return legal
+	return legal, findings
+}
+
+// invariantBroken is a finding of one of the plays.
+func invariantBroken(plays ...played) (Finding, bool) {
+	for _, p := range plays {
+		if slices.ContainsFunc(p.problems, func(found problem) bool { return found.oracle == Invariant }) {
+			return p.finding(p.problems, map[string]bool{}), true
+		}
+	}
+	return Finding{}, false
+}
+
+// isTiming tells whether the flag that names a plan names another timing of the steps.
+func (s *Scenario) isTiming(plan string) bool {
+	return slices.ContainsFunc(otherTimings(s.Steps), func(t timings) bool { return t.String() == plan })
 }
 
 // without leaves out differences in what is left to chance.

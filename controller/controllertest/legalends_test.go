@@ -2,6 +2,7 @@ package controllertest_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -82,6 +83,28 @@ func TestLegalEnds_ChanceInOneOfThemIsNotCompared(t *testing.T) {
 	require.Equal(t, report.Planned, report.Fired)
 	require.NotZero(t, chance.Load())
 	require.Empty(t, report.Findings)
+}
+
+// An invariant that only a play without a fault breaks: the program starts again after the last step.
+func TestLegalEnds_AnInvariantThatIsBrokenThereIsAFinding(t *testing.T) {
+	scenario := hurried(remember, controllertest.ServerError)
+	scenario.Always = func(v controllertest.View) error {
+		if v.Get("Secret", "default", "web-two") != nil && v.Get("Secret", "default", "web-one") == nil {
+			return errors.New("two comes before one")
+		}
+		return nil
+	}
+	const when = "the program starts again after step 3"
+	scenario.Without = map[controllertest.Oracle]string{controllertest.SameState: "this test looks at the invariant"}
+	finding := only(t, explore(t, scenario))
+	require.Equal(t, when, finding.Faults)
+	require.Equal(t, []string{"invariant: after program create secrets default/web-two #1: two comes before one"}, finding.Problems)
+	require.Contains(t, finding.Story, "program create secrets default/web-two #1: version")
+
+	setFlag(t, "fault", when)
+	report := explore(t, scenario)
+	require.Zero(t, report.Planned)
+	require.Equal(t, when, only(t, report).Faults)
 }
 
 // A program that does not try again lacks the Secret of the last text, which is legal at no time.

@@ -22,7 +22,7 @@ type Report struct {
 
 // Finding is a plan of faults under which something went wrong.
 type Finding struct {
-	Faults   string   // names the plan
+	Faults   string   // names the plan; without faults: what is different about the time of the steps
 	Broken   []Oracle // sorted
 	Problems []string // what each oracle said
 	Story    string   // what happened around the objects concerned

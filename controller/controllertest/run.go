@@ -111,15 +111,15 @@ func (s *Scenario) explore(t *testing.T) Report {
 		t.Fatal(err)
 	}
 	s.kinds = reference.kinds
-	legal := s.legalEnds(t, reference, chance)
+	legal, findings := s.legalEnds(t, reference, chance)
 	plans := s.plans(reference)
-	if len(plans) == 0 {
+	if len(plans) == 0 && !s.isTiming(*only) {
 		t.Fatalf("no plan of faults to play: the play without faults had room for %d, -controllertest.fault is %q", len(s.single(reference)), *only)
 	}
 	if s.firstOnly { // neighbours are much alike, so in a mixed order a finding comes sooner
 		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(plans), func(i, k int) { plans[i], plans[k] = plans[k], plans[i] })
 	}
-	report := Report{Planned: len(plans)}
+	report := Report{Planned: len(plans), Findings: findings}
 	for _, write := range reference.writes {
 		if write.request.who == program {
 			report.Writes++
@@ -316,7 +316,11 @@ func (s *Scenario) judge(plan []planned, reference, p played, legal []legalEnd, 
 	if p.late > reference.late+1 {
 		ask(StaysQuiet, "%d tries to write in %v after the end, %d without the fault", p.late, lookout, reference.late)
 	}
-	var finding Finding
+	return p.finding(problems, concerned)
+}
+
+// finding tells of problems, and of what happened around the objects that they and concerned name. Without problems it is empty.
+func (p played) finding(problems []problem, concerned map[string]bool) (finding Finding) {
 	broken := map[Oracle]bool{}
 	for _, found := range problems {
 		if !broken[found.oracle] { // what follows from the first problem would make the story long
