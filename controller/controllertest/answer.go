@@ -157,7 +157,7 @@ func (w *world) record(req request, seen *observed, changed bool, began int) {
 	if tooMany && !w.ending && w.current != nil && w.scenario.asks(Settles) {
 		w.foundLocked(Settles, "%d writes have changed something, and the program has tried %d: it is stopped. The last ones are\n%s",
 			w.effective, w.attempts, w.lastWritesLocked(10))
-		w.ending = true
+		w.stopped, w.ending = true, true
 		w.current.dead = true
 		w.current.cancel()
 	}

@@ -190,14 +190,14 @@ func without(chance map[string]bool, all []difference) []difference {
 // unlike compares a play with the play without faults, at each moment with the legal state that is nearest.
 func (p played) unlike(legal []legalEnd, chance map[string]bool, other played) (all []difference) {
 	for n := range other.moments {
-		nearest := without(chance, p.differencesAt(n, other))
+		nearest, want := without(chance, p.differencesAt(n, other)), p
 		for _, l := range legal {
 			differences := without(l.chance, l.differencesAt(n, other))
 			if len(differences) < len(nearest) {
-				nearest = differences
+				nearest, want = differences, l.played
 			}
 		}
-		all = append(all, nearest...)
+		all = append(all, byObject(nearest, want.moments[n].state, other.moments[n].state)...)
 	}
 	return all
 }

@@ -25,6 +25,8 @@ type played struct {
 	watched  map[string]bool
 	leases   bool // the program asked for Leases
 	problems []problem
+	dropped  int  // problems that were not kept
+	stopped  bool // the program has written too much
 	fired    int
 	late     int // writes after the end
 	kinds    meta.RESTMapper
@@ -82,6 +84,7 @@ func (s *Scenario) playAt(t *testing.T, plan []planned, limit int, at timings) p
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.writes, p.watched, p.leases, p.problems, p.fired = w.writes, w.watched, w.leases, w.problems, w.fired
+	p.dropped, p.stopped = w.dropped, w.stopped
 	p.story, p.log, p.made = w.story, w.log, w.generated.stands
 	return p
 }

@@ -309,9 +309,11 @@ func (s *Scenario) judge(plan []planned, reference, p played, legal []legalEnd, 
 			problems = append(problems, problem{oracle: oracle, text: fmt.Sprintf(format, args...)})
 		}
 	}
-	for _, d := range reference.unlike(legal, chance, p) {
-		ask(SameState, "%s", d)
-		concerned[objectOf(d.path)] = true
+	if !p.stopped { // it has not come to its end
+		for _, d := range reference.unlike(legal, chance, p) {
+			ask(SameState, "%s", d)
+			concerned[objectOf(d.path)] = true
+		}
 	}
 	if p.late > reference.late+1 {
 		ask(StaysQuiet, "%d tries to write in %v after the end, %d without the fault", p.late, lookout, reference.late)
@@ -330,6 +332,9 @@ func (p played) finding(problems []problem, concerned map[string]bool) (finding 
 		if len(finding.Problems) < enough {
 			finding.Problems = append(finding.Problems, string(found.oracle)+": "+found.text)
 		}
+	}
+	if more := len(problems) - len(finding.Problems) + p.dropped; more > 0 {
+		finding.Problems = append(finding.Problems, fmt.Sprintf("… and %d more", more))
 	}
 	if len(problems) > 0 {
 		finding.Broken = slices.Sorted(maps.Keys(broken))

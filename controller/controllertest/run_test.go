@@ -48,7 +48,7 @@ func TestSameState_IsBrokenByARefusedWriteThatIsNotRepeated(t *testing.T) {
 	require.Equal(t, "500 error: program create secrets default/once #1", finding.Faults)
 	require.Equal(t, []controllertest.Oracle{controllertest.SameState}, finding.Broken)
 	require.Contains(t, finding.Problems[0], "Secret default/once")
-	require.Contains(t, finding.Problems[0], "got nothing")
+	require.Contains(t, finding.Problems[0], "Secret default/once: missing")
 	require.Contains(t, finding.Story, "create secrets default/once #1: 500 Internal Server Error")
 }
 

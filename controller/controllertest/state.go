@@ -20,10 +20,52 @@ type state map[string]string
 // difference is a path whose value is not that of the play without faults.
 type difference struct{ path, want, got string }
 
-func (d difference) String() string { return fmt.Sprintf("%s: want %s, got %s", d.path, d.want, d.got) }
+func (d difference) String() string {
+	switch {
+	case d.want == anObject:
+		return d.path + ": missing"
+	case d.got == anObject:
+		return d.path + ": should not be there"
+	}
+	return fmt.Sprintf("%s: want %s, got %s", d.path, d.want, d.got)
+}
 
-// nothing is the value of a path that is not there. Texts have quotes.
-const nothing = "nothing"
+const (
+	nothing  = "nothing"   // the value of a path that is not there: texts have quotes
+	anObject = "an object" // the value of a path that is a whole object
+)
+
+// objects are those that have values.
+func (s state) objects() map[string]bool {
+	all := map[string]bool{}
+	for path := range s {
+		object, _, _ := strings.Cut(path, " .")
+		all[object] = true
+	}
+	return all
+}
+
+// byObject makes one difference of those of an object that only one of the states has.
+func byObject(all []difference, want, got state) (fewer []difference) {
+	wanted, there := want.objects(), got.objects()
+	told := map[string]bool{}
+	for _, d := range all {
+		path, _, _ := strings.Cut(d.path, " .")
+		_, object, _ := strings.Cut(path, ": ") // after when it was
+		switch {
+		case told[object]:
+			continue
+		case !there[object]:
+			d = difference{path, anObject, nothing}
+			told[object] = true
+		case !wanted[object]:
+			d = difference{path, nothing, anObject}
+			told[object] = true
+		}
+		fewer = append(fewer, d)
+	}
+	return fewer
+}
 
 func (s state) differences(got state) (ds []difference) {
 	paths := maps.Clone(s)

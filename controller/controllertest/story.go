@@ -75,29 +75,52 @@ func readEvent(frame []byte) (what string, meta metav1.ObjectMeta) {
 	return event.Type, event.Object.ObjectMeta
 }
 
-// told is how many lines a story has.
-const told = 40
+// A story that is longer has this many lines of its beginning and of its end, and what must not be missing in between.
+const (
+	headTold = 15
+	tailTold = 25
+)
 
-// story is what happened around some objects, the last of it.
+// story is what happened around some objects.
 func (w *world) story(concerned map[string]bool) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var lines []string
-	last := 0 // the lines up to the last one that is about an object
+	var lines []line
+	last := 0 // the lines up to the last one that is about an object, or says what users do
 	for _, e := range w.log {
 		e, worth := e.read(&w.generated)
+		isStep, isFault := strings.HasPrefix(e.text, "--- "), strings.HasPrefix(e.text, "*** ")
 		if worth && (e.object == "" || concerned[e.object]) {
-			lines = append(lines, fmt.Sprintf("  %12s  %s", e.at.Round(time.Millisecond), e.text))
+			lines = append(lines, line{fmt.Sprintf("  %12s  %s", e.at.Round(time.Millisecond), e.text), isStep || isFault})
 		}
-		if e.object != "" {
+		if e.object != "" || isStep {
 			last = len(lines)
 		}
 	}
-	lines = lines[:last]
-	if left := len(lines) - told; left > 0 {
-		lines = append([]string{fmt.Sprintf("  (%d lines before)", left)}, lines[left:]...)
+	return strings.Join(shortened(lines[:last]), "\n")
+}
+
+// line is one of a story. Faults and steps are never left out.
+type line struct {
+	text  string
+	stays bool
+}
+
+// shortened leaves out most of the middle of a story that is long.
+func shortened(lines []line) (texts []string) {
+	left := 0
+	for n, l := range lines {
+		if n >= headTold && n < len(lines)-tailTold && !l.stays {
+			left++
+			continue
+		}
+		if left > 0 {
+			texts = append(texts, fmt.Sprintf("  (%d lines are left out)", left))
+			left = 0
+		}
+		texts = append(texts, l.text)
 	}
-	return strings.Join(lines, "\n")
+	return texts
 }
 
 // objectOf is the object in the path of a difference: "after apply a.yaml: Service default/web .spec.type" is of default/web.

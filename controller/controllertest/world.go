@@ -61,6 +61,8 @@ type world struct {
 	writes    []written
 	log       []entry
 	problems  []problem
+	dropped   int  // problems that were not kept
+	stopped   bool // the program has written too much
 	ending    bool
 }
 
@@ -172,9 +174,14 @@ func (w *world) foundLocked(oracle Oracle, format string, args ...any) {
 }
 
 func (w *world) foundAtLocked(object string, oracle Oracle, format string, args ...any) {
-	if w.scenario.asks(oracle) && len(w.problems) < enough {
-		w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...), object})
+	switch {
+	case !w.scenario.asks(oracle), w.stopped && oracle == CleansUp: // nobody cleans up any more
+		return
+	case len(w.problems) >= enough:
+		w.dropped++
+		return
 	}
+	w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...), object})
 }
 
 func (w *world) view() View {
