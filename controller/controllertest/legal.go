@@ -143,6 +143,7 @@ type legalEnd struct {
 // else goes wrong is told, and is no legal end.
 func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]bool) (legal []legalEnd, findings []Finding) {
 	t.Helper()
+	before := map[string]bool{} // what has been told of another timing
 	for _, other := range otherTimings(s.Steps) {
 		p, again := s.playAt(t, nil, s.Limit, other), s.playAt(t, nil, s.Limit, other)
 		if finding, broken := invariantBroken(p, again); broken {
@@ -159,9 +160,19 @@ func (s *Scenario) legalEnds(t *testing.T, reference played, chance map[string]b
 			end.chance[d.path] = true
 		}
 		legal = append(legal, end)
-		differences := without(end.chance, reference.differences(p))
-		for _, d := range differences[:min(len(differences), 3)] {
-			t.Logf("legal, too, if %s: %s", other, d)
+		var ends told
+		concerned := map[string]bool{}
+		for _, d := range reference.unlike(nil, end.chance, p) {
+			concerned[objectOf(d.path)] = true
+			_, text, _ := strings.Cut(d.String(), ": ") // without the moment: most differences stay to the end
+			if !before[text] {
+				ends.add(text)
+			}
+		}
+		ends.each(3, func(text string) { t.Logf("legal, too, if %s: %s", other, text) })
+		maps.Copy(before, ends.known)
+		if *only == other.String() {
+			t.Logf("%s:\n%s", other, p.story(concerned))
 		}
 	}
 	return legal, findings

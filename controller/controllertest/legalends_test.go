@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,6 +106,42 @@ func TestLegalEnds_AnInvariantThatIsBrokenThereIsAFinding(t *testing.T) {
 	report := explore(t, scenario)
 	require.Zero(t, report.Planned)
 	require.Equal(t, when, only(t, report).Faults)
+}
+
+// With -v the test says once what is legal, too, and with the flag how it came to be.
+func TestLegalEnds_AreToldOnce(t *testing.T) {
+	many := func(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
+		for n := range 5 {
+			copied := vault.DeepCopy()
+			copied.Name = "web" + strconv.Itoa(n)
+			if err := remember(ctx, c, copied); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	scenario := hurried(many, controllertest.HoldSeconds)
+	scenario.Steps = append(scenario.Steps, controllertest.Wait(time.Second), controllertest.Settle())
+	const when = "the program starts again after step 3"
+	printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario); t.Fail() })
+	var legal []string
+	for line := range strings.Lines(printed) {
+		if _, what, ok := strings.Cut(line, "legal, too, if "); ok {
+			legal = append(legal, strings.TrimSpace(what))
+		}
+	}
+	require.Equal(t, []string{
+		when + ": Secret default/web0-one: missing",
+		when + ": Secret default/web1-one: missing",
+		when + ": Secret default/web2-one: missing",
+		when + ": … and 2 more",
+	}, legal)
+	require.NotContains(t, printed, "sees ADDED")
+
+	setFlag(t, "fault", when)
+	printed = printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario); t.Fail() })
+	require.Contains(t, printed, "--- step 3: patch configmap/web")
+	require.Contains(t, printed, when+": … and 2 more")
 }
 
 // A program that does not try again lacks the Secret of the last text, which is legal at no time.

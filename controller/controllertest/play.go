@@ -103,7 +103,10 @@ func (w *world) play(t *testing.T, p *played) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.mapper = w.scenario.kinds
+	c.mapper, c.first = w.scenario.kinds, map[string]bool{}
+	for _, obj := range w.view().objects {
+		c.first[string(obj.GetUID())] = true
+	}
 	for _, definition := range w.scenario.definitions {
 		if err := c.define(w.ctx, definition); err != nil {
 			t.Fatalf("CRDs: %s: %v", definition.GetName(), err)

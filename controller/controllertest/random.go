@@ -49,7 +49,8 @@ func Mutate(target, field string, values ...any) Move {
 	}}
 }
 
-// DeleteAny deletes one object of a kind in the background, such as a child of the program's.
+// DeleteAny deletes one object of a kind in the background, such as a child of the program's, but none of the server's own, such as the Service
+// "kubernetes".
 func DeleteAny(kind string) Move {
 	return Move{draw: func(random *rand.Rand) Step {
 		number := random.IntN(1000)
@@ -61,10 +62,14 @@ func DeleteAny(kind string) Move {
 				return err
 			}
 			list, err := c.client.Resource(gvr).List(ctx, metav1.ListOptions{})
-			if err != nil || len(list.Items) == 0 {
+			if err != nil {
 				return err
 			}
-			obj := list.Items[number%len(list.Items)] // lists are sorted by name
+			some := slices.DeleteFunc(list.Items, func(obj unstructured.Unstructured) bool { return c.first[string(obj.GetUID())] })
+			if len(some) == 0 {
+				return nil
+			}
+			obj := some[number%len(some)] // lists are sorted by name
 			background := metav1.DeletePropagationBackground
 			return ifThere(c.client.Resource(gvr).Namespace(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &background}))
 		}}

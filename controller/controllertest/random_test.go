@@ -2,10 +2,12 @@ package controllertest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,4 +78,24 @@ func TestMoves_RenameAndDelete(t *testing.T) {
 	require.True(t, seen["ConfigMap web, Secret web"], "%v", seen)
 	require.True(t, seen["ConfigMap blue, Secret web"], "%v", seen)
 	require.True(t, seen["ConfigMap blue, Secret blue, Secret web"], "%v", seen)
+}
+
+func TestDeleteAny_LeavesTheServersOwnObjectsAlone(t *testing.T) {
+	var gone atomic.Bool
+	explore(t, controllertest.Scenario{
+		Start: secretOnce, Faults: []controllertest.Fault{controllertest.LoseAnswer},
+		Steps: []controllertest.Step{
+			controllertest.ApplyText("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}"), controllertest.Settle()},
+		Moves: []controllertest.Move{controllertest.DeleteAny("service")},
+		Always: func(v controllertest.View) error {
+			if v.Get("Service", "default", "kubernetes") == nil {
+				return errors.New("the API server's own Service is gone")
+			}
+			if v.Get("Secret", "default", "once") != nil && v.Get("Service", "default", "web") == nil {
+				gone.Store(true)
+			}
+			return nil
+		},
+	})
+	require.True(t, gone.Load(), "others are deleted")
 }

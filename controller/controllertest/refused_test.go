@@ -21,8 +21,8 @@ func record(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
 	return err
 }
 
-// fatal runs something that is to end a test, and returns what the test printed.
-func fatal(t *testing.T, do func(t *testing.T)) string {
+// printedByFailing runs something that is to fail a test, and returns what the test printed.
+func printedByFailing(t *testing.T, do func(t *testing.T)) string {
 	t.Helper()
 	printed, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestSucceeds_APlayWithoutFaultsInWhichWritesFailIsNoMeasure(t *testing.T) {
 		},
 		Faults: []controllertest.Fault{controllertest.HoldSeconds},
 	}
-	printed := fatal(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
+	printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
 	require.Regexp(t, `without faults already: succeeds: program create configmaps records/web is refused 1\d times, and never gets through afterwards; `+
 		`at \d+\.\d+s the answer is 404 Not Found: namespaces "records" not found`, printed)
 
@@ -117,7 +117,7 @@ func TestSucceeds_WhatIsNotAskedFor(t *testing.T) {
 					controllertest.Wait(time.Minute), controllertest.Settle(), controllertest.Wait(time.Minute), controllertest.Settle()},
 			}
 			if test.found {
-				printed := fatal(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
+				printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
 				require.Contains(t, printed, "succeeds: program update configmaps default/lost is refused 3 times")
 				return
 			}

@@ -51,6 +51,33 @@ func (r *Report) add(other Report) {
 	r.Findings = append(r.Findings, other.Findings...)
 }
 
+// told are texts that are told once.
+type told struct {
+	texts []string
+	known map[string]bool
+}
+
+func (t *told) add(text string) {
+	if t.known == nil {
+		t.known = map[string]bool{}
+	}
+	if !t.known[text] {
+		t.known[text] = true
+		t.texts = append(t.texts, text)
+	}
+}
+
+// each tells at most so many of them, and how many more there are.
+func (t *told) each(most int, tell func(text string)) {
+	for n, text := range t.texts {
+		if n == most {
+			tell(fmt.Sprintf("… and %d more", len(t.texts)-most))
+			return
+		}
+		tell(text)
+	}
+}
+
 // endOf says how a play ended.
 func endOf(fired bool, finding Finding) string {
 	switch {

@@ -225,6 +225,28 @@ func TestSameState_LeavesToChanceWhatPlaysWithoutFaultsDo(t *testing.T) {
 	require.Empty(t, report.Findings)
 }
 
+func TestChance_IsToldOnceAndNotAtAnyLength(t *testing.T) {
+	scenario := controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			values := map[string]string{}
+			for n := range 12 {
+				values[fmt.Sprintf("key%02d", n)] = rand.Text()
+			}
+			_, _ = kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default").Create(ctx,
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Data: values}, metav1.CreateOptions{})
+			<-ctx.Done()
+			return nil
+		},
+		Steps:  []controllertest.Step{controllertest.Settle(), controllertest.Wait(time.Second), controllertest.Settle()},
+		Faults: []controllertest.Fault{controllertest.LoseAnswer},
+	}
+	printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario); t.Fail() })
+	require.Equal(t, 1, strings.Count(printed, "key00"))
+	require.Contains(t, printed, "key09")
+	require.NotContains(t, printed, "key10")
+	require.Contains(t, printed, "differ at … and 2 more")
+}
+
 func TestSameState_AtTheEndABackoffIsOver(t *testing.T) {
 	require.Empty(t, explore(t, controllertest.Scenario{
 		Start:  untilItWorks(sleep(10 * time.Minute)),

@@ -93,6 +93,7 @@ type cluster struct {
 	cfg    *rest.Config
 	client dynamic.Interface
 	mapper meta.RESTMapper
+	first  map[string]bool // UIDs of objects that were there before all else: the server's own
 }
 
 func newCluster(cfg *rest.Config) (*cluster, error) {
