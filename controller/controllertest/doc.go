@@ -24,7 +24,7 @@
 //     requests had these words before.
 //  3. The play without faults says which requests there are, and what the objects are in the end. It is played twice: what differs is
 //     chance, and is not compared. Where users act again before all has settled, it is also played with their steps at other times: these
-//     ends are legal, too (legal.go).
+//     ends are legal, too, unless Always is broken there (legal.go).
 //  4. A fault is a kind of trouble at a named request. See the constants of type [Fault]: those in the first list hit a write of the program,
 //     those in the second one what the program sees of somebody's write, and those in the third one its clock. Each plan has one fault, with -controllertest.pairs two.
 //  5. Oracles ask whether the play ended well. See the constants of type [Oracle]. If not, it is a [Finding]: the plan of faults,

@@ -31,7 +31,7 @@ const (
 const (
 	HoldSeconds Fault = "watch late by seconds"     // the program learns of it 5 seconds late; its other watches go on
 	HoldMinutes Fault = "watch late by minutes"     // 6 minutes: longer than the usual patience with a cache (expectations time out after 5)
-	HoldLong    Fault = "watch late by the step"    // until everything else has settled
+	HoldLong    Fault = "watch late by the step"    // until everything else has settled, at the next Settle: a Do before it must not wait for the program
 	Miss        Fault = "watch missed it"           // the watch breaks, and 45 seconds of history are compacted: only a list can tell
 	StaleStart  Fault = "restart with a stale list" // the program dies, and starts with lists from before the write, as from an API server that lags
 	Outage      Fault = "server away"               // no request of the program is answered for ten minutes

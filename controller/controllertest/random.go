@@ -77,6 +77,7 @@ func DeleteAny(kind string) Move {
 }
 
 // Rename deletes an object and creates it under another name, without status, owners and finalizers; or back, if only the other one is there.
+// If an object waits for its finalizer under the name that it is to get, nothing is created.
 func Rename(target, name string) Move {
 	return Move{draw: func(*rand.Rand) Step {
 		return Step{name: "rename " + target + " to " + name, do: func(ctx context.Context, c *cluster) error {
