@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -223,6 +225,36 @@ func TestSameState_LeavesToChanceWhatPlaysWithoutFaultsDo(t *testing.T) {
 	})
 	require.Equal(t, 2, report.Fired)
 	require.Empty(t, report.Findings)
+}
+
+// rotate gives the Secret "once" a new token at each start.
+func rotate(ctx context.Context, cfg *rest.Config) error {
+	secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Data: map[string][]byte{"token": []byte(rand.Text())}}
+	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	}
+	<-ctx.Done()
+	return err
+}
+
+// What is left to chance is not compared, but Always may remember values by UID: no two plays have the same.
+func TestAlways_MayAskWhetherARandomValueStays(t *testing.T) {
+	scenario := controllertest.Scenario{Start: rotate, Faults: []controllertest.Fault{controllertest.CrashAfter}}
+	require.Empty(t, explore(t, scenario).Findings)
+	var tokens sync.Map
+	scenario.Always = func(v controllertest.View) error {
+		for _, secret := range v.Kind("Secret") {
+			token, _, _ := unstructured.NestedString(secret.Object, "data", "token")
+			before, known := tokens.LoadOrStore(secret.GetUID(), token)
+			if known && before != token {
+				return fmt.Errorf("the token of %s has changed", secret.GetName())
+			}
+		}
+		return nil
+	}
+	require.Equal(t, []controllertest.Oracle{controllertest.Invariant}, only(t, explore(t, scenario)).Broken)
 }
 
 func TestChance_IsToldOnceAndNotAtAnyLength(t *testing.T) {
