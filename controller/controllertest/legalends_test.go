@@ -123,7 +123,7 @@ func TestLegalEnds_AreToldOnce(t *testing.T) {
 	scenario := hurried(many, controllertest.HoldSeconds)
 	scenario.Steps = append(scenario.Steps, controllertest.Wait(time.Second), controllertest.Settle())
 	const when = "the program starts again after step 3"
-	printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario); t.Fail() })
+	printed := printedBy(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
 	var legal []string
 	for line := range strings.Lines(printed) {
 		if _, what, ok := strings.Cut(line, "legal, too, if "); ok {
@@ -139,7 +139,7 @@ func TestLegalEnds_AreToldOnce(t *testing.T) {
 	require.NotContains(t, printed, "sees ADDED")
 
 	setFlag(t, "fault", when)
-	printed = printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario); t.Fail() })
+	printed = printedBy(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
 	require.Contains(t, printed, "--- step 3: patch configmap/web")
 	require.Contains(t, printed, when+": … and 2 more")
 }

@@ -1,8 +1,7 @@
-package controllertest_test
+package controllertest
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -11,72 +10,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"glasswatch/controller/controllertest"
 )
 
-// record writes down each vault in the namespace "records", as a program does that forgets to make it.
-func record(ctx context.Context, c *classic, vault *corev1.ConfigMap) error {
-	_, err := c.client.CoreV1().ConfigMaps("records").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: vault.Name}}, metav1.CreateOptions{})
-	return err
+// tries lets a program send a write a number of times.
+func tries(times int, pause time.Duration, write func(ctx context.Context, client kubernetes.Interface) error) Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		for n := 0; n < times && ctx.Err() == nil; n++ {
+			_ = write(ctx, kubernetes.NewForConfigOrDie(cfg))
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+		<-ctx.Done()
+		return nil
+	}
 }
 
-// printedByFailing runs something that is to fail a test, and returns what the test printed.
-func printedByFailing(t *testing.T, do func(t *testing.T)) string {
-	t.Helper()
-	printed, err := os.CreateTemp(t.TempDir(), "")
-	require.NoError(t, err)
-	defer printed.Close()
-	shown := os.Stdout
-	defer func() { os.Stdout = shown }()
-	os.Stdout = printed
-	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "inner", F: do}})
-	os.Stdout = shown
-	require.False(t, passed, "the test fails")
-	text, err := os.ReadFile(printed.Name())
-	require.NoError(t, err)
-	return string(text)
+// record writes something down in the namespace "records".
+func record(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.CoreV1().ConfigMaps("records").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
+	return err
 }
 
 // An empty play would be what all other plays are compared with.
 func TestSucceeds_APlayWithoutFaultsInWhichWritesFailIsNoMeasure(t *testing.T) {
-	scenario := controllertest.Scenario{
-		Start: start(record),
-		Steps: []controllertest.Step{
-			controllertest.ApplyText(vault), controllertest.Settle(),
-			controllertest.Delete("configmap/web"), controllertest.Settle(), // what ends the tries
-		},
-		Faults: []controllertest.Fault{controllertest.HoldSeconds},
-	}
-	printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
-	require.Regexp(t, `without faults already: succeeds: program create configmaps records/web is refused 1\d times, and never gets through afterwards; `+
-		`at \d+\.\d+s the answer is 404 Not Found: namespaces "records" not found`, printed)
+	s := Scenario{Start: tries(12, 2*time.Second, record), Quiet: 30 * time.Second, Limit: 2000, Steps: []Step{Settle(), Wait(time.Minute), Settle()}}
+	_, _, err := s.reference(t)
+	require.ErrorContains(t, err, "without faults already: succeeds: program create configmaps records/web is refused 12 times, and never gets through afterwards; "+
+		`at 22.012s the answer is 404 Not Found: namespaces "records" not found`)
+	require.ErrorContains(t, err, "program create configmaps records/web #12: 404 Not Found")
 
-	scenario.Without = map[controllertest.Oracle]string{controllertest.Succeeds: "this test looks at what is legal"}
-	require.Empty(t, explore(t, scenario).Findings)
+	s.Without = map[Oracle]string{Succeeds: "this test looks at what is legal"}
+	require.NoError(t, s.validate())
+	_, _, err = s.reference(t)
+	require.NoError(t, err)
 }
 
 func TestSucceeds_AWriteThatGetsThroughLater(t *testing.T) {
-	require.Empty(t, explore(t, controllertest.Scenario{
-		Start: start(record),
-		Steps: []controllertest.Step{
-			controllertest.ApplyText(vault), controllertest.Settle(),
-			controllertest.ApplyText("{apiVersion: v1, kind: Namespace, metadata: {name: records}}"), controllertest.Settle(),
-		},
-		Faults:  []controllertest.Fault{controllertest.HoldSeconds},
-		Without: map[controllertest.Oracle]string{controllertest.SameState: "the back-off is longer with a fault"},
-	}).Findings)
-}
-
-// tries lets a program send a write a number of times.
-func tries(times int, pause time.Duration, write func(ctx context.Context, client kubernetes.Interface) error) controllertest.Start {
-	return func(ctx context.Context, cfg *rest.Config) error {
-		for range times {
-			_ = write(ctx, kubernetes.NewForConfigOrDie(cfg))
-			sleep(pause)(ctx)
-		}
-		return secretOnce(ctx, cfg) // a write for a fault
-	}
+	s := Scenario{Start: tries(40, 2*time.Second, record), Quiet: 30 * time.Second, Limit: 2000, Steps: []Step{
+		Settle(), ApplyText("{apiVersion: v1, kind: Namespace, metadata: {name: records}}"), Settle()}}
+	_, _, err := s.reference(t)
+	require.NoError(t, err)
 }
 
 func TestSucceeds_WhatIsNotAskedFor(t *testing.T) {
@@ -98,7 +73,7 @@ func TestSucceeds_WhatIsNotAskedFor(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name  string
-		start controllertest.Start
+		start Start
 		found bool
 	}{
 		{"an object that is not there", tries(3, time.Second, lost), true},
@@ -110,18 +85,14 @@ func TestSucceeds_WhatIsNotAskedFor(t *testing.T) {
 		{"a deletion of what is gone", tries(5, time.Second, gone), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			scenario := controllertest.Scenario{
-				Start: test.start, Faults: []controllertest.Fault{controllertest.ServerError}, Sample: 1,
-				Without: map[controllertest.Oracle]string{controllertest.SameState: "secretOnce does not try again"},
-				Steps: []controllertest.Step{controllertest.Settle(), controllertest.Wait(time.Minute), controllertest.Settle(),
-					controllertest.Wait(time.Minute), controllertest.Settle(), controllertest.Wait(time.Minute), controllertest.Settle()},
-			}
+			s := Scenario{Start: test.start, Quiet: 30 * time.Second, Limit: 2000, Steps: []Step{
+				Settle(), Wait(time.Minute), Settle(), Wait(time.Minute), Settle(), Wait(time.Minute), Settle()}}
+			_, _, err := s.reference(t)
 			if test.found {
-				printed := printedByFailing(t, func(t *testing.T) { controllertest.Explore(t, scenario) })
-				require.Contains(t, printed, "succeeds: program update configmaps default/lost is refused 3 times")
+				require.ErrorContains(t, err, "succeeds: program update configmaps default/lost is refused 3 times")
 				return
 			}
-			controllertest.Explore(t, scenario)
+			require.NoError(t, err)
 		})
 	}
 }
