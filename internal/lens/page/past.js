@@ -28,17 +28,22 @@ export function viewAt(history, view, seq) {
   }
   const since = events.filter((e) => e.seq > kept.seq);
   const stores = stored(kept.stores, { events: since, state: kept.state });
-  return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores) };
+  return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores, since) };
 }
 
-// sized is the kept state, with as many objects as the stores have that changed since.
-function sized({ state, stores: before }, stores) {
+// sized is the kept state, with as many objects as the stores have that changed since, and the newest versions that came.
+function sized({ state, stores: before }, stores, since) {
   const entries = Object.entries(state.informers).map(([name, informer]) => {
     const size = (of) => Object.keys(of[name]?.objects ?? {}).length;
-    return [name, { ...informer, objects: informer.objects + size(stores) - size(before) }];
+    const newest = (rv, at) => newer(rv, since.filter((e) => e.at === at && e.kind === informer.kind));
+    return [name, { ...informer, objects: informer.objects + size(stores) - size(before), rv: newest(informer.rv, 'stored'),
+      last_sync_rv: newest(informer.last_sync_rv, 'handed') }];
   });
-  return { ...state, informers: Object.fromEntries(entries) };
+  const server = state.server && { ...state.server, revision: newer(state.server.revision, since.filter(({ at }) => at === 'sent')) };
+  return { ...state, informers: Object.fromEntries(entries), ...(server && { server }) };
 }
+
+const newer = (rv, events) => events.reduce((most, e) => (Number(e.rv ?? 0) > Number(most ?? 0) ? e.rv : most), rv);
 
 const moved = (events) => Object.fromEntries(events.map(({ at }) => [at, 1]));
 

@@ -47,6 +47,11 @@ const want = (what, is, should) => sorted(is) === sorted(should) || console.log(
 want('the store before', between(2).stores.services.objects, { 'default/a': '5' });
 want('the store after', [between(3).stores.services.objects, between(3).state.informers.services.objects],
   [{ 'default/a': '5', 'default/web': '8' }, 2]);
+const versions = ({ state: { server, informers: { services } } }) => [server.revision, services.last_sync_rv, services.rv];
+const older = { ...first, state: { server: { revision: 7 }, informers: { services: { kind: 'Service', rv: '7', last_sync_rv: '7' } } } };
+const come = [seen(2, 'sent'), seen(3, 'handed'), seen(4, 'stored', { action: 'stored' }), seen(5, 'stored', { kind: 'Ingress', rv: '9' })];
+want('the newest versions', [1, 2, 3, 4, 5].map((seq) => versions(viewAt([older], { ...older, seq: 5, events: come }, seq))),
+  [[7, '7', '7'], ['8', '7', '7'], ['8', '8', '7'], ['8', '8', '8'], ['8', '8', '8']]);
 want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Service: 1 } });
 want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
