@@ -47,15 +47,15 @@ export function slowest(events) {
   return rows.sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || b.most - a.most).slice(0, most);
 }
 
-// whyOf tells why a key was reconciled, from its journey: {reasons, wakesItself}. reasons are [reason, n], the most frequent
-// first. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
-export function whyOf(journey) {
+// whyOf tells why a key was reconciled the last n times, from its journey: {reasons, wakesItself}. reasons are [reason, n], the
+// most frequent first, and add up to n: what comes to a key that is queued already is no further reason. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
+export function whyOf(journey, n) {
   const known = new Map(journey.map((e) => [e.seq, e]));
   const causesOf = (e) => (e.because ?? []).flatMap((seq) => known.get(seq) ?? []);
   const own = new Set(journey.filter((e) => e.at === 'decided' && e.rv).map((e) => e.rv));
   const runs = journey.filter((e) => e.at === 'taken').map((e) => causesOf(e).map((cause) => reasonOf(cause, causesOf(cause)[0], own)));
   const counts = new Map();
-  runs.flat().forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + 1));
+  Array.from({ length: n }, (_, i) => runs.at(i - n)?.[0] ?? 'unknown').forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + 1));
   const last = runs.slice(-inARow);
   return {
     reasons: [...counts].sort((a, b) => b[1] - a[1]),
@@ -78,32 +78,30 @@ function reasonOf({ at }, before, own) {
   return `${told || (own.has(rv) ? 'own' : actions[action])} ${kind}`;
 }
 
-// useWhy asks for the journeys of some keys now and then, and returns whyOf each.
+// useWhy asks for the journeys of some keys now and then, and returns the rows as they were then, each with whyOf it.
 function useWhy(lens, rows) {
-  const [why, setWhy] = useState({});
+  const [told, setTold] = useState([]);
   const asked = useRef(-Infinity);
   useEffect(() => {
     const ask = async () => {
       asked.current = performance.now();
-      const all = await Promise.all(rows.map(async ({ key }) => [key, whyOf(await lens.journey(key).catch(() => []))]));
-      setWhy(Object.fromEntries(all));
+      setTold(await Promise.all(rows.map(async (row) => ({ ...row, ...whyOf(await lens.journey(row.key).catch(() => []), row.n) }))));
     };
     const timer = setTimeout(ask, Math.max(0, asked.current + askEvery - performance.now()));
     return () => clearTimeout(timer);
   }, [rows.map(({ key, n }) => key + n).join()]);
-  return why;
+  return told;
 }
 
-function Why({ why, name, words }) {
-  return why && html`<br /><span class="does" data-test="why-reconciled">${words.because} ${why.reasons.map(([reason, n]) => `${words.reason(...reason.split(' '))} ×${n}`).join(', ')}</span>
-    ${why.wakesItself && html`<p class="bad" role="status" data-test="wakes-itself">${words.wakesItself(name)}</p>`}`;
+function Why({ reasons, wakesItself, name, words }) {
+  return html`<br /><span class="does" data-test="why-reconciled">${words.because} ${reasons.map(([reason, n]) => `${words.reason(...reason.split(' '))} ×${n}`).join(', ')}</span>
+    ${wakesItself && html`<p class="bad" role="status" data-test="wakes-itself">${words.wakesItself(name)}</p>`}`;
 }
 
 export function Look({ view, words, choose, lens }) {
   const waiting = behind(view);
   const slow = useSlowly(view, () => slowest(view.events));
-  const busiest = useSlowly(view, () => reconciles(view.events));
-  const why = useWhy(lens, busiest);
+  const busiest = useWhy(lens, useSlowly(view, () => reconciles(view.events)));
   return html`<section class="look" aria-labelledby="look-title" data-test="look"><h2 id="look-title">${words.look}</h2>
     ${view.can !== null && html`<p class="does" data-test="cannot">${words.cannot}</p>`}
     <h3>${words.behind}</h3>
@@ -113,9 +111,9 @@ export function Look({ view, words, choose, lens }) {
     <ol class="rows" data-test="slow-handlers">${slow.map(({ name, most: longest, mean, n, since }) => html`<li key=${name} data-name=${name}>${name} ${words.took(longest / 1000, mean / 1000, n)}${since !== undefined
       && html` <span class="bad">${words.inACall((view.us - since) / 1e6)}</span>`}</li>`)}</ol>
     <h3>${words.busiest}</h3>
-    <ol class="rows" data-test="busiest">${busiest.map(({ key, n, failed }) => html`<li key=${key}>
+    <ol class="rows" data-test="busiest">${busiest.map(({ key, n, failed, ...why }) => html`<li key=${key}>
       <${Key} name=${key} view=${view} choose=${choose} /> ×${n}${failed > 0 && html` <span class="bad">${words.ofThemFailed(failed)}</span>`}
-      <${Why} why=${why[key]} name=${key} words=${words} /></li>`)}</ol>
+      <${Why} ...${why} name=${key} words=${words} /></li>`)}</ol>
     <h3>${words.lookAtYours}</h3>
     ${commands.map(([name, command]) => html`<p key=${name}>${words.looks[name]}<br /><code>${command}</code>
       ${' '}<${CopyButton} text=${command} words=${words} /></p>`)}
