@@ -5,7 +5,7 @@ import { Countdown, Key, Keys } from './parts.js';
 
 const mostRows = 6; // of a list in a box
 
-const informers = (view) => Object.entries(view.state.informers).sort();
+const informers = (view) => Object.entries(view.state.informers).sort().reverse(); // as kinds: Services before what is made of them
 
 function ApiServer({ view, words }) {
   const { server } = view.state;
@@ -91,13 +91,14 @@ function Indexer(props) {
 function Handlers({ view, words }) {
   const rows = informers(view).flatMap(([name, { kind, handlers }]) => (handlers ?? []).map((h) => ({ name, kind, ...h })));
   const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
+  const sorted = slowest ? [slowest, ...rows.filter((h) => h !== slowest)] : rows; // the box may have no room for the last
   const panics = Object.values(view.latest.panic ?? {});
   return html`${panics.map((e) => html`<p key=${e.handler + e.kind} class="bad" data-test="panicked">${words.panicked(e.handler, e.key)}</p>`)}
   <table>
     <thead><tr>
       <th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th scope="col">${words.delivered}</th>
     </tr></thead>
-    <tbody>${rows.map((h) => html`<tr key=${h.name + h.Name} class=${h === slowest ? 'slowest' : ''}>
+    <tbody>${sorted.map((h) => html`<tr key=${h.name + h.Name} class=${h === slowest ? 'slowest' : ''}>
       <th scope="row" title=${h.kind + ' ' + h.Name}>${h.Name} ${h.kind}${h === slowest && ' · ' + words.slowest}</th>
       <td data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td>
       <td data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td>

@@ -14,9 +14,9 @@ const once = ['compact', 'expire'];
 export function Chips({ view, run, words }) {
   const on = Object.keys(view.faults);
   return on.length > 0 && html`<ul class="chips" data-test="chips" aria-label=${words.faultsOn}>${on.map((name) => {
-    const [label] = words.faults[name];
+    const [, , state] = words.faults[name];
     return html`<li key=${name}>${allows(view, 'fault') ? html`<button type="button" class="chip" data-test=${'chip-' + name}
-      aria-label=${words.endFault(label)} onClick=${() => run('fault', { name, on: false })}>✂ ${label} ×</button>` : label}</li>`;
+      onClick=${() => run('fault', { name, on: false })}>✂ ${state} · ${name === 'cut' ? words.mend : words.end}</button>` : state}</li>`;
   })}</ul>`;
 }
 

@@ -64,7 +64,7 @@ function Box({ box, replay, server, ...props }) {
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
     data-lit=${lit} data-faults=${hurt.join(' ')}>
     <${Edge} box=${box} view=${view} replay=${replay} />
-    <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][0]}</span>`)}</h3>
+    <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][2]}</span>`)}</h3>
     <${Held} box=${box} ...${props} />
     ${box.id === 'apiserver' && view.chosen && unsent(view, server).map(({ kind, rv }) => html`<p key=${kind} class="passed unsent"
       data-test=${'unsent-' + kind}>${words.unsent(kind, rv)}</p>`)}
@@ -87,12 +87,19 @@ function Passed({ box, view, words, replay }) {
     title=${words.moment(event.us / 1e6)}>${words.what(event)}${event.rv && ' @' + event.rv}</p>`;
 }
 
+// comes is the box that an event comes into. What is sent comes from the controller only if the controller has written it.
+const stays = ['taken', 'forgotten', 'putoff', 'returned'];
+function comes({ at, kind, rv }, { events }) {
+  const isWrite = (e) => e.at === 'written' && e.kind === kind && e.rv === rv;
+  return stays.includes(at) || (at === 'sent' && !events.some(isWrite)) ? '' : boxAt[at];
+}
+
 // Edge is the arrow into a box. In a stream it counts what passed with the newest message.
 function Edge({ box, view, replay }) {
   const { from } = box;
   const pulse = useSlowly(view, () => view.pulse[from]);
   const n = replay.streams ? view.moved[from] ?? 0 : 0;
-  const lit = n > 0 || (!replay.streams && replay.step && boxAt[replay.step[0].at] === box.id);
+  const lit = n > 0 || (!replay.streams && !!replay.step && comes(replay.step[0], view) === box.id);
   const hurt = wounded(view, { edge: from });
   return html`<span class=${'edge' + (lit ? ' lit' : '') + (hurt.length > 0 ? ' cut' : '')} data-test=${'edge-' + from}
     data-pulse=${pulse ?? 0} data-faults=${hurt.join(' ')} aria-hidden="true"></span>

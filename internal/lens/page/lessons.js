@@ -149,7 +149,7 @@ function Question({ words, lesson, text, stage }) {
     <${Section} section=${text.question}>
       <form onSubmit=${go}><fieldset class="answers"><legend>${words.choose}</legend>
         ${text.answers.map((a, i) => html`<label key=${i}><input type="radio" name="answer" checked=${answer === i + 1}
-          onChange=${() => choose(i + 1)} data-test=${`answer-${i + 1}`} /><span><${Inline} text=${a} /></span></label>`)}
+          onChange=${() => choose(i + 1)} data-test=${`answer-${i + 1}`} /><span>${i + 1}. <${Inline} text=${a} /></span></label>`)}
       </fieldset>
       <button type="submit" disabled=${!answer || stage !== 'asking'} data-test="run-lesson">${words.run}</button></form>
     <//>`;
@@ -162,11 +162,11 @@ function Answer({ lens, words, page, lesson, text, verdict, acts }) {
       <p data-test="right-answer" data-right=${mine === lesson.right}><span class="good">${words.right(mine, lesson.right)}</span>${said(lesson.right)}</p>
       ${mine && mine !== lesson.right && html`<p data-test="chosen-answer">${words.yours(mine)}${said(mine)}</p>
         <p class="wrong" data-test="wrong">${words.whyNot(mine)} <${Inline} text=${text.wrong[mine] ?? ''} /></p>`}`}
-    ${verdict && html`<${Observed} lens=${lens} words=${words} verdict=${verdict} right=${lesson.right} />`}
+    ${verdict && html`<${Section} section=${text.explanation} />
+      <${Observed} lens=${lens} words=${words} verdict=${verdict} right=${lesson.right} />`}
     <${Acts} words=${words} page=${page} acts=${acts} />
     ${verdict && html`${verdict.decisive && html`<section><h3>${text.decides.heading}</h3><p data-test="decides"><${Inline} text=${text.decides.paragraphs[0]} /></p>
         <p><button type="button" data-test="decisive" onClick=${() => lens.goTo(verdict.decisive.seq)}>★ ${words.decisive}</button></p></section>`}
-      <${Section} section=${text.explanation} />
       <p><a href=${addressOf(lesson, 'break')} data-test="break-lesson">${words.breakIt}</a></p>`}`;
 }
 
@@ -184,7 +184,7 @@ const Acts = ({ words, page, acts }) => acts.length > 0 && html`<section><h3>${w
 // labelOf says an act as the buttons of the page do.
 function labelOf({ act, label, body: { name, on, ...body } }, page) {
   const [does] = page.faults[name] ?? [page[act] ?? act];
-  const ended = name === 'cut' ? page.cutMend : page.endFault(does);
+  const ended = name === 'cut' ? page.cutMend : `${page.end}: ${does}`;
   return [on === false ? ended : does, ...(label ? [label] : Object.values(body))].join(' ');
 }
 

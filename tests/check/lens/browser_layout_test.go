@@ -107,7 +107,7 @@ func TestPlay_ThreeActionsMakeBreakAndStep(t *testing.T) {
 	b.click("play-cut")
 	b.isIn("BackingOff")
 	b.sees("edge-sent", "[data-faults=cut]")
-	b.sees("chip-cut")
+	b.says("chip-cut", "✂ watches are cut · mend")
 	b.click("play-make")
 	b.until(`lens.view().state.server.watches === 0`)
 	assert.Equal(t, before, eval[float64](b, bottom), "the layout stands still")

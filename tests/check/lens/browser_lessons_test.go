@@ -54,6 +54,7 @@ func (l lesson) wrong() int { return l.right%l.answers + 1 }
 func (b *tab) answer(l lesson, number int) {
 	b.t.Helper()
 	b.sees("stage", "[data-stage=asking]")
+	b.until(fmt.Sprintf(`document.querySelector('[data-test=answer-%[1]d]').parentNode.textContent.startsWith('%[1]d. ')`, number))
 	b.click(fmt.Sprintf("answer-%d", number))
 	b.click("run-lesson")
 	b.proves(number == l.right)

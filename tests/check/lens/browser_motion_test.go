@@ -127,6 +127,8 @@ func TestMotion_AnActSkipsWhatIsBehind(t *testing.T) {
 	b.says("lag", "boxes: now; dots:")
 	b.says("lag", "events behind")
 	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=apiserver]")
+	b.sees("caption", "[data-step=sent]")
+	b.until(`!document.querySelector('[data-test=edge-written].lit')`) // it was not the controller that wrote it
 	b.click("play-cut")
 	b.isIn("BackingOff")
 	b.replayed()
