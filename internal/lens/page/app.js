@@ -37,6 +37,8 @@ export const lens = {
   skips: (f) => subscribe(replays, f),
   choose,
   goTo,
+  // tell says whether the story is told.
+  tell: (is) => dispatch({ type: 'told', is }),
   // decides marks an event on the time line as the one that decides the lesson.
   decides: (seq) => dispatch({ type: 'decisive', seq }),
 };

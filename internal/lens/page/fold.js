@@ -38,6 +38,7 @@ export const start = () => ({
   held: null, // the events of the lanes while they are paused
   axis: 'order', // of the lanes: order or time
   lang: 'en',
+  isTold: false, // the story is told
   path: '', // what follows # in the address, up to a ?
   moment: null, // {world, seq}: the event after which the page is shown; null is now
   decisive: null, // {world, seq}: the event that decides the lesson that has run
@@ -55,6 +56,7 @@ const changes = {
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
   axis: (view, { axis }) => ({ ...view, axis }),
   acted: (view, { of }) => ({ ...view, acted: of }),
+  told: (view, { is }) => ({ ...view, isTold: is }),
   others: (view, { is }) => ({ ...view, isOthers: is }),
   language: (view, { lang }) => ({ ...view, lang }),
   path: (view, { path, moment = null, linked = '' }) => ({ ...view, path, moment, linked }),

@@ -7,6 +7,7 @@ import { boxAt, boxes, clientGo, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
 import { after, stepsOf } from './motion.js';
+import { viewAt } from './past.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 import { useRemembered } from './remember.js';
 import { useReplay } from './replay.js';
@@ -21,6 +22,7 @@ export function House(props) {
   const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
   const now = useReplay(lens, live, slowness);
   const replay = view.past ? replayOf(view) : now;
+  const then = told(props, now);
   const server = useServer(view);
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
@@ -29,10 +31,10 @@ export function House(props) {
       ${view.past && !view.state && ' ' + words.pastUnknown}</p>
       ${!view.past && html`<label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
         ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
-      ${replay.waiting > 0 && html`<span class="lag" role="status" data-test="lag">${words.lag(replay.waiting)}</span>`}
+      ${replay.waiting > 0 && html`<span class="lag" role="status" data-test="lag">${words.lag(replay.waiting, then !== view)}</span>`}
       <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}>${words.toNow}</button>`}</div>
     <div class="stage" ref=${house}>
-      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} />`)}</ol>
+      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} view=${then} />`)}</ol>
       <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />
     </div>
     <${Versions} view=${view} server=${server} words=${words} /></section>`;
@@ -41,6 +43,13 @@ export function House(props) {
 // replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
 function replayOf({ events }) {
   return { ...after({ tokens: [], step: null }, stepsOf(events.slice(-mostSteps))), waiting: 0, streams: false };
+}
+
+// told is the view that the boxes show. In the story and in a lesson it is of the dots' moment, unless the gate holds something.
+function told({ view, history }, { step, waiting, streams }) {
+  const isTold = (view.isTold || view.path.startsWith('/lesson/')) && !view.past && view.gate.parked.length === 0;
+  const then = isTold && !streams && step && waiting > 0 && viewAt(history, view, step.at(-1).seq);
+  return then && then.state ? { ...then, faults: view.faults } : view;
 }
 
 function captionOf({ step, streams }, words) {
@@ -63,7 +72,7 @@ function Box({ box, replay, server, ...props }) {
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
     data-lit=${lit} data-faults=${hurt.join(' ')}>
-    <${Edge} box=${box} view=${view} replay=${replay} />
+    <${Edge} box=${box} view=${view} live=${props.live} replay=${replay} />
     <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][2]}</span>`)}</h3>
     <${Held} box=${box} ...${props} />
     ${box.id === 'apiserver' && view.chosen && unsent(view, server).map(({ kind, rv }) => html`<p key=${kind} class="passed unsent"
@@ -95,11 +104,11 @@ function comes({ at, kind, rv }, { events }) {
 }
 
 // Edge is the arrow into a box. In a stream it counts what passed with the newest message.
-function Edge({ box, view, replay }) {
+function Edge({ box, view, live, replay }) {
   const { from } = box;
   const pulse = useSlowly(view, () => view.pulse[from]);
   const n = replay.streams ? view.moved[from] ?? 0 : 0;
-  const lit = n > 0 || (!replay.streams && !!replay.step && comes(replay.step[0], view) === box.id);
+  const lit = n > 0 || (!replay.streams && !!replay.step && comes(replay.step[0], live) === box.id);
   const hurt = wounded(view, { edge: from });
   return html`<span class=${'edge' + (lit ? ' lit' : '') + (hurt.length > 0 ? ' cut' : '')} data-test=${'edge-' + from}
     data-pulse=${pulse ?? 0} data-faults=${hurt.join(' ')} aria-hidden="true"></span>

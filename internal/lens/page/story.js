@@ -56,6 +56,10 @@ export function Story({ view, lens, words, choose }) {
       remember('story', true);
     }
   }, [scene]);
+  useEffect(() => {
+    lens.tell(scene >= 0);
+    return () => lens.tell(false);
+  }, [scene >= 0]);
   const again = () => {
     byItself.current = false;
     setScene(0);

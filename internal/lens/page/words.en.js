@@ -132,7 +132,7 @@ export const en = {
   held: (p) => `held: ${[p.at, p.kind, p.key].filter(Boolean).join(' ')}${p.n > 1 ? ` and ${p.n - 1} more` : ''}`,
   slowMotion: 'slow motion',
   slowness: (n) => (n === 1 ? 'off' : `1 ms takes ${n / 1000} s`),
-  lag: (n) => `boxes: now; dots: ${number(n)} ${n === 1 ? 'event' : 'events'} behind`,
+  lag: (n, isTold) => `${isTold ? '' : 'boxes: now; dots: '}${number(n)} ${n === 1 ? 'event' : 'events'} behind`,
   toNow: 'to now',
   streams: 'Too much happens for dots: the arrows count what passes.',
   nothingYet: 'A dot is a change, with its version: follow it from box to box.',

@@ -131,7 +131,7 @@ export const zh = {
   held: (p) => `停在此处：${[p.at, p.kind, p.key].filter(Boolean).join(' ')}${p.n > 1 ? ` 等 ${p.n} 个` : ''}`,
   slowMotion: '慢动作',
   slowness: (n) => (n === 1 ? '关闭' : `1 毫秒放慢为 ${n / 1000} 秒`),
-  lag: (n) => `方框：现在；圆点：落后 ${number(n)} 个事件`,
+  lag: (n, isTold) => `${isTold ? '' : '方框：现在；圆点：'}落后 ${number(n)} 个事件`,
   toNow: '跳到现在',
   streams: '变更太多，无法逐个显示：箭头上是通过的数量。',
   nothingYet: '一个点就是一次变更，带着它的版本：跟着它从一个方框走到下一个。',

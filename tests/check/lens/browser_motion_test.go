@@ -111,16 +111,47 @@ func TestMotion_ADotWaitsWhereItsChangeWaits(t *testing.T) {
 	}
 }
 
+// stopReplay stops the clock of the replay at its next step.
+const stopReplay = `(() => {
+  const set = window.setTimeout;
+  window.setTimeout = (f, ms, ...rest) => (String(f).includes('pauseAfter') ? -1 : set(f, ms, ...rest));
+})()`
+
+// In the story and in a lesson the boxes show the moment of the dots. The dot of the change has just begun.
+func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	for _, place := range []string{"", "#/lesson/list-watch/break"} {
+		t.Run("place "+place, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, place)
+			b.isIn("Watching")
+			if place == "" {
+				eval[any](b, `lens.tell(true)`)
+			} else {
+				b.sees("stage", "[data-stage=trying]")
+			}
+			b.rests()
+			eval[any](b, stopReplay)
+			eval[any](b, `lens.act('apply', { yaml: 'apiVersion: v1\nkind: Service\nmetadata: {name: late, namespace: default}\nspec: {ports: [{port: 80}]}' })`)
+			b.until(`'default/late' in lens.view().stores.services.objects`)
+			b.sees("caption", "[data-step=sent]")
+			b.says("lag", "events behind")
+			const shows = `document.querySelector('[data-test=objects-services]').textContent === String(lens.view().state.informers.services.objects%s)`
+			b.until(fmt.Sprintf(shows, " - 1"))
+			b.click("skip")
+			b.until(fmt.Sprintf(shows, ""))
+		})
+	}
+}
+
 // One's own act is seen at once: what waits to be replayed is skipped. The replay's clock stands still here.
 func TestMotion_AnActSkipsWhatIsBehind(t *testing.T) {
 	t.Parallel()
 	b := open(t, "")
 	b.isIn("Watching")
 	b.rests()
-	eval[any](b, `(() => {
-  const set = window.setTimeout;
-  window.setTimeout = (f, ms, ...rest) => (String(f).includes('pauseAfter') ? -1 : set(f, ms, ...rest));
-})()`)
+	eval[any](b, stopReplay)
 	b.click("play-make")
 	b.says("objects-ingresses", "1")
 	b.worldRests() // or what comes later would wait for the clock

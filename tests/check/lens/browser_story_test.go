@@ -22,6 +22,7 @@ func TestStory_IsToldOnAFirstVisit(t *testing.T) {
 	t.Parallel()
 	b := open(t, "", onEachPage(`if (!localStorage.getItem('lens-visited')) `+firstVisit+`; localStorage.setItem('lens-visited', 'true')`),
 		onEachPage(recordStory))
+	b.until(`lens.view().isTold`)
 	b.sees("mark-tombstone")
 	b.sees("story", "[data-scene='6']")
 	b.until(`['0', '1', '2', '3', '4', '5', '6'].every((scene) => told[scene])`)
@@ -32,7 +33,7 @@ func TestStory_IsToldOnAFirstVisit(t *testing.T) {
 	b.isAccessible("the story's end")
 	b.sees("story-next", "[href='#/lesson/list-watch/question']")
 	b.click("story-skip")
-	b.until(`!document.querySelector('[data-test=story]')`)
+	b.until(`!document.querySelector('[data-test=story]') && !lens.view().isTold`)
 	b.reload()
 	b.sees("story-again")
 	b.until(`!document.querySelector('[data-test=story]')`)
