@@ -48,14 +48,14 @@ export function slowest(events) {
 }
 
 // whyOf tells why a key was reconciled the last n times, from its journey: {reasons, wakesItself}. reasons are [reason, n], the
-// most frequent first, and add up to n: what comes to a key that is queued already is no further reason. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
+// most frequent first, and add up to n: a reconcile that several led to has them as one, with + between. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
 export function whyOf(journey, n) {
   const known = new Map(journey.map((e) => [e.seq, e]));
   const causesOf = (e) => (e.because ?? []).flatMap((seq) => known.get(seq) ?? []);
   const own = new Set(journey.filter((e) => e.at === 'decided' && e.rv).map((e) => e.rv));
   const runs = journey.filter((e) => e.at === 'taken').map((e) => causesOf(e).map((cause) => reasonOf(cause, causesOf(cause)[0], own)));
   const counts = new Map();
-  Array.from({ length: n }, (_, i) => runs.at(i - n)?.[0] ?? 'unknown').forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + 1));
+  Array.from({ length: n }, (_, i) => [...new Set(runs.at(i - n))].join('+') || 'unknown').forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + 1));
   const last = runs.slice(-inARow);
   return {
     reasons: [...counts].sort((a, b) => b[1] - a[1]),
@@ -94,7 +94,7 @@ function useWhy(lens, rows) {
 }
 
 function Why({ reasons, wakesItself, name, words }) {
-  return html`<br /><span class="does" data-test="why-reconciled">${words.because} ${reasons.map(([reason, n]) => `${words.reason(...reason.split(' '))} ×${n}`).join(', ')}</span>
+  return html`<br /><span class="does" data-test="why-reconciled">${words.because} ${reasons.map(([reason, n]) => `${reason.split('+').map((one) => words.reason(...one.split(' '))).join(' + ')} ×${n}`).join(', ')}</span>
     ${wakesItself && html`<p class="bad" role="status" data-test="wakes-itself">${words.wakesItself(name)}</p>`}`;
 }
 

@@ -28,9 +28,9 @@ const mine = [run({ rv: '11' }, '12'), run({ rv: '12' }, '13'), run({ rv: '13' }
 want('the reasons, the most frequent first', whyOf([...others, ...mine.flat()], 4).reasons, [['own Ingress', 3], ['update Service', 1]]);
 want('the reasons to add up', [5, 2].map((n) => whyOf([...others, ...mine.flat()], n).reasons),
   [[['own Ingress', 3], ['unknown', 1], ['update Service', 1]], [['own Ingress', 2]]]);
-want('a key that is queued already to be reconciled once', whyOf([{ seq: 801, at: 'called', kind: 'Service', action: 'OnAdd' }, { seq: 802, at: 'queued', because: [801] },
+want('two reasons of one reconcile to be told together', whyOf([{ seq: 801, at: 'called', kind: 'Service', action: 'OnAdd' }, { seq: 802, at: 'queued', because: [801] },
   { seq: 803, at: 'called', kind: 'Service', action: 'OnUpdate', old: '1', rv: '2' }, { seq: 804, at: 'queued', because: [803] },
-  { seq: 805, at: 'taken', because: [802, 804] }], 1).reasons, [['add Service', 1]]);
+  { seq: 805, at: 'taken', because: [802, 804] }], 1).reasons, [['add Service+update Service', 1]]);
 want('a controller that wakes itself to be told of', [whyOf([...others, ...mine.flat()]), whyOf([...mine.flat(), ...others])].map((w) => w.wakesItself), [true, false]);
 want('two of its own writes not to be enough', whyOf([...others, ...mine.slice(0, 2).flat()]).wakesItself, false);
 want('what is told again to be no news', whyOf(run({ rv: '9', old: '9' }, ''), 1).reasons, [['resync Ingress', 1]]);
