@@ -3,11 +3,7 @@ package sharedinformer
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	quantity "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
@@ -15,10 +11,10 @@ import (
 	"glasswatch/internal/shrink"
 )
 
-// storeWriter writes batches to the store, and says what handlers are to be told of them. Only the consumer uses it.
+// storeWriter writes batches to the store, and makes the notifications of what has changed. Only the consumer uses it.
 //
-//	batch ──▶ ops ──one transaction──▶ store
-//	           │ what was there before
+//	batch ──▶ ops ──store.Apply──▶ store
+//	           │ Apply keeps their order, and fills in Old and Existed: what was there before
 //	           ▼
 //	         notes ──▶ backlogs
 type storeWriter[T object] struct {
@@ -27,9 +23,10 @@ type storeWriter[T object] struct {
 	versionsByEvent bool
 	beforeStore     func(key, object) // the user's; may be nil
 
-	// What the batch becomes. The memory is used again for the next one.
-	ops   []storeOp[T]
-	notes []notification[T]
+	// The batch at hand. The memory of ops and notes is used again for the next one.
+	isInInitialList bool
+	ops             []storeOp[T]
+	notes           []notification[T]
 }
 
 func newStoreWriter[T object](opts Options[T], store *indexer.Store[key, T]) storeWriter[T] {
@@ -42,11 +39,15 @@ func newStoreWriter[T object](opts Options[T], store *indexer.Store[key, T]) sto
 
 // apply changes the store by a batch, and fills ops and notes, which are valid until release. It returns the
 // resourceVersion that the store has reached, "" if that is not known.
+//
+// A batch is never empty. A list, a bookmark or a resync of the in-order queue is alone in its batch. All else is changes
+// of single objects.
 func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version string) {
-	bulk := batch[0].Bulk // a bulk delta is alone in its batch
+	w.isInInitialList = isInInitialList
+	bulk := batch[0].Bulk
 	switch batch[0].Type {
 	case deltafifo.ReplacedAll:
-		w.applyList(bulk, isInInitialList)
+		w.applyList(bulk)
 		return bulk.ResourceVersion
 	case deltafifo.Bookmark:
 		w.store.Bookmark(bulk.ResourceVersion)
@@ -55,14 +56,15 @@ func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version 
 		w.applyResync()
 		return ""
 	default:
-		return w.applyChanges(batch, isInInitialList)
+		return w.applyChanges(batch)
 	}
 }
 
-// applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest.
-func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList bool) {
-	// If the store's version is not below the list's, the server may have been restored from a backup, and gives out versions
-	// a second time. Then equal versions do not prove equal objects.
+// applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest. An item to Keep
+// is there, but could not be read: the store's version of it stays.
+func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T]) {
+	// If the list is not newer than the store, the server may have been restored from a backup: see isSameState. A relist
+	// while nothing changes is not newer, either. Versions that cannot be compared do not count.
 	mayBeRestored, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
 	w.deleteUnlisted(list.Items)
 	w.ops = slices.Grow(w.ops, len(list.Items))
@@ -75,31 +77,32 @@ func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList
 	w.commit(list.ResourceVersion)
 	for j := range w.ops {
 		op := &w.ops[j]
-		why := changed
-		if isSameVersion(op) && (!mayBeRestored || isSameState(op.Old, op.Obj)) {
-			why = repeated
+		if op.Delete {
+			w.tellDeleted(op, true) // nobody saw it go
+		} else {
+			w.tellStored(op, causeOfListed(op, mayBeRestored))
 		}
-		w.tell(op, why, isInInitialList, false)
 	}
 }
 
-// deleteUnlisted makes the deletions of what the list lacks, in the order of their keys.
+// deleteUnlisted makes the deletions of what the list lacks, in the order of their keys. The list has no object for
+// them, so they carry the store's.
 func (w *storeWriter[T]) deleteUnlisted(items []deltafifo.Item[key, T]) {
 	listed := make(map[key]bool, len(items))
 	for j := range items {
 		listed[items[j].Key] = true
 	}
-	for k := range w.store.All() {
+	for k, obj := range w.store.All() {
 		if !listed[k] {
-			w.ops = append(w.ops, storeOp[T]{Key: k, Delete: true})
+			w.ops = append(w.ops, storeOp[T]{Key: k, Obj: obj, Delete: true})
 		}
 	}
 	slices.SortFunc(w.ops, func(x, y storeOp[T]) int { return keys.Compare(x.Key, y.Key) })
 }
 
-// applyChanges writes the changes of single objects. It returns the newest version that they have, "" if that is not
-// newer than the store's.
-func (w *storeWriter[T]) applyChanges(batch []delta[T], isInInitialList bool) (version string) {
+// applyChanges writes the changes of single objects: ops[j] is what batch[j] becomes. It returns the newest version that
+// they have, "" if that is not newer than the store's.
+func (w *storeWriter[T]) applyChanges(batch []delta[T]) (version string) {
 	for j := range batch {
 		d := &batch[j]
 		w.ops = append(w.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
@@ -110,21 +113,17 @@ func (w *storeWriter[T]) applyChanges(batch []delta[T], isInInitialList bool) (v
 	w.commit(version)
 	for j := range w.ops {
 		op, d := &w.ops[j], &batch[j]
-		why := changed
-		switch {
-		case !isSameVersion(op):
-		case d.Type == deltafifo.Sync:
-			why = resynced
-		default:
-			why = repeated
+		if op.Delete {
+			w.tellDeleted(op, d.FinalStateUnknown)
+		} else {
+			w.tellStored(op, causeOf(op, d))
 		}
-		w.tell(op, why, isInInitialList, d.FinalStateUnknown)
 	}
 	return version
 }
 
-// newerVersion returns the newest version in batch, "" if none is newer than current. A tombstone carries an older one,
-// and so does what some servers send for a deletion.
+// newerVersion returns the newest version in batch, "" if none is newer than current. A deletion may come with an older
+// one, or without an object. What cannot be compared counts as newer: at first, current is "".
 func newerVersion[T object](current string, batch []delta[T]) (newer string) {
 	for j := range batch {
 		if batch[j].Missing {
@@ -142,30 +141,8 @@ func newerVersion[T object](current string, batch []delta[T]) (newer string) {
 
 // applyResync tells of each object again, and leaves the store as it is.
 func (w *storeWriter[T]) applyResync() {
-	for k, obj := range w.store.All() {
-		w.tell(&storeOp[T]{Key: k, Old: obj, Obj: obj, Existed: true}, resynced, false, false)
-	}
-}
-
-// tell makes the notification of an operation that the store has done:
-//
-//	before   after    handlers are told
-//	absent   absent   nothing: they never knew of it, as when its every version failed to transform
-//	absent   object   OnAdd
-//	object   object   OnUpdate; the cause decides which handlers
-//	object   absent   OnDelete with the deletion's object, or with the one before and an unknown
-//	                  final state if the deletion has none, as in a list, or if its transform failed
-func (w *storeWriter[T]) tell(op *storeOp[T], why cause, isInInitialList, finalStateUnknown bool) {
-	switch {
-	case op.Delete && !op.Existed:
-	case !op.Existed:
-		w.notes = append(w.notes, notification[T]{kind: added, obj: op.Obj, initial: isInInitialList})
-	case !op.Delete:
-		w.notes = append(w.notes, notification[T]{kind: updated, old: op.Old, obj: op.Obj, cause: why})
-	case objectOf(op.Obj) == nil:
-		w.notes = append(w.notes, notification[T]{kind: deleted, old: op.Old, obj: op.Old, unknownState: true})
-	default:
-		w.notes = append(w.notes, notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: finalStateUnknown})
+	for _, obj := range w.store.All() {
+		w.notes = append(w.notes, notification[T]{kind: updated, old: obj, obj: obj, cause: resynced})
 	}
 }
 
@@ -183,41 +160,62 @@ func (w *storeWriter[T]) commit(version string) {
 	w.store.Apply(w.ops, version)
 }
 
-// isSameVersion reports whether an operation has left an object as it was, as its resourceVersion says. It compares
-// UIDs, too: a server that was restored from a backup gives out versions again, to other objects.
-func isSameVersion[T object](op *storeOp[T]) bool {
-	if op.Delete || !op.Existed {
-		return false
+// tellStored makes the notification of an object that op has written to the store.
+func (w *storeWriter[T]) tellStored(op *storeOp[T], why cause) {
+	if op.Existed {
+		w.notes = append(w.notes, notification[T]{kind: updated, old: op.Old, obj: op.Obj, cause: why})
+	} else {
+		w.notes = append(w.notes, notification[T]{kind: added, obj: op.Obj, initial: w.isInInitialList})
 	}
-	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
 }
 
-// isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,
-// counts as different.
-func isSameState(a, b any) (same bool) {
-	defer func() { _ = recover() }()
-	return equalities.DeepEqualWithNilDifferentFromEmpty(a, b)
+// tellDeleted makes the notification of a deletion. There is none if the store did not have the object, as when its every
+// version failed to transform: handlers never knew of it.
+func (w *storeWriter[T]) tellDeleted(op *storeOp[T], finalStateUnknown bool) {
+	if !op.Existed {
+		return
+	}
+	n := notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: finalStateUnknown}
+	if objectOf(n.obj) == nil { // it came without a readable object
+		n.obj = op.Old
+		n.unknownState = true
+	}
+	w.notes = append(w.notes, n)
 }
 
-// equalities compare objects by what they say. Printing a Quantity stores its text in it, and a handler may do so at this
-// moment. So a Quantity behind a pointer is compared by its value only.
-var equalities = func() conversion.Equalities {
-	e := equality.Semantic.Copy()
-	utilruntime.Must(e.AddFunc(func(a, b *quantity.Quantity) bool {
-		return a == b || a != nil && b != nil && a.Cmp(*b) == 0
-	}))
-	return e
-}()
+// causeOf says why handlers are told of the object that a change has brought.
+func causeOf[T object](op *storeOp[T], d *delta[T]) cause {
+	switch {
+	case !isSameVersion(op):
+		return changed
+	case d.Type == deltafifo.Sync:
+		return resynced
+	default:
+		return repeated
+	}
+}
 
-// fullBatch is how many operations and notifications a full batch of the in-order queue needs.
-const fullBatch = 2000
+// causeOfListed says why handlers are told of an object that a list has.
+func causeOfListed[T object](op *storeOp[T], mayBeRestored bool) cause {
+	switch {
+	case !isSameVersion(op):
+		return changed
+	case mayBeRestored && !isSameState(op.Old, op.Obj):
+		return changed
+	default:
+		return repeated
+	}
+}
 
-// release clears ops and notes, so that they keep no object alive. It gives their memory back if it is much.
+// fullBatch is the length of a full batch of changes from the in-order queue.
+const fullBatch = 1000
+
+// release clears ops and notes, so that they keep no object alive. It gives the memory of a long list back.
 func (w *storeWriter[T]) release() {
 	clear(w.ops)
 	clear(w.notes)
 	w.ops, w.notes = w.ops[:0], w.notes[:0]
-	if shrink.IsDue(cap(w.ops)+cap(w.notes), fullBatch) {
+	if shrink.IsDue(max(cap(w.ops), cap(w.notes)), fullBatch) {
 		w.ops, w.notes = nil, nil
 	}
 }

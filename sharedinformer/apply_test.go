@@ -9,7 +9,7 @@ import (
 	"glasswatch/deltafifo"
 )
 
-// The rows of the table at tell, and why handlers are told, for a change of one object.
+// Each case of tellStored, tellDeleted and causeOf.
 func TestStoreWriter_SaysWhatHandlersAreToBeTold(t *testing.T) {
 	type note = notification[*corev1.ConfigMap]
 	a1, a2 := configMap("a", "1"), configMap("a", "2")

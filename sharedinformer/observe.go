@@ -49,7 +49,7 @@ func stored[T object](ops []storeOp[T], isInInitialList bool) (seen []observatio
 			o.Kind = "was not there"
 		case op.Delete:
 			o.Kind = "removed"
-			if o.Obj == nil { // a list has no object for what it lacks
+			if o.Obj == nil { // the deletion came without an object
 				o = about(o.Step, o.Kind, op.Key, op.Old)
 			}
 		case op.Existed:

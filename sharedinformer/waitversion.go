@@ -60,11 +60,11 @@ func hasReached(version, wanted string) (bool, error) {
 	if version == "" || version == "0" { // neither is the version of anything
 		return false, nil
 	}
-	order, err := resourceversion.CompareResourceVersion(wanted, version)
+	order, err := resourceversion.CompareResourceVersion(version, wanted)
 	if err != nil {
 		return false, fmt.Errorf("the store is at resourceVersion %q: %w", version, err)
 	}
-	return order <= 0, nil
+	return order >= 0, nil
 }
 
 // nextBatchStored returns a channel that is closed when the next batch is in the store.
