@@ -32,19 +32,24 @@ import (
 type foldingBacklog[T object] struct {
 	waiting *list.List // of *netChange[T]
 	byKey   map[key]*list.Element
-	most    int                // the greatest length of byKey since the map was made
-	told    [2]notification[T] // the memory of what removeFirst returns
+	most    int // the greatest length of byKey since the map was made
 }
 
-// netChange is what happened to one object since the handler was last told of it.
+// netChange is what happened to one key since the handler was last told of it.
 type netChange[T object] struct {
 	known   bool // the handler was given old; otherwise the object is absent for it
 	exists  bool // the newest state is obj; otherwise it is absent, and obj is what was deleted
 	initial bool // it counts towards the handler's sync
-	// hasEnding: the deletion of old's object came, and the object did not come back since. ending is its last state,
-	// and endingUnknown the deletion's FinalStateUnknown.
-	hasEnding, endingUnknown bool
-	old, obj, ending         T
+	old     T
+	obj     T
+	// ending is how the object that the handler knows has gone. It is nil if that was not told, or the object is back.
+	ending *ending[T]
+}
+
+// ending is what a deletion tells.
+type ending[T object] struct {
+	obj          T
+	unknownState bool
 }
 
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
@@ -72,22 +77,23 @@ func (b *foldingBacklog[T]) add(n *notification[T]) backlogChange {
 	return backlogChange{folded: true, initial: oneIf(c.initial) - oneIf(wasInitial)}
 }
 
-// merge makes n's state the newest one.
+// merge makes n's state the newest one. A key may change hands while it waits. Say that the handler knows uid 1, that
+// uid 2 takes its place and is deleted, too: the handler is told that uid 1 is gone, so the end of uid 2 is not kept.
 func (c *netChange[T]) merge(n *notification[T]) {
 	c.exists = n.kind != deleted
 	c.obj = n.obj
 	c.initial = c.initial || n.initial
-	// If uid 2 has taken the key of old's uid 1, the end of uid 2 is not kept: the handler is told that uid 1 is gone.
-	if c.known && c.old.GetUID() == n.obj.GetUID() {
-		c.hasEnding = n.kind == deleted
-		c.ending = n.obj
-		c.endingUnknown = n.unknownState
+	isOfOld := c.known && c.old.GetUID() == n.obj.GetUID()
+	switch {
+	case isOfOld && n.kind == deleted:
+		c.ending = &ending[T]{obj: n.obj, unknownState: n.unknownState}
+	case isOfOld:
+		c.ending = nil
 	}
 }
 
-// removeFirst removes the first net change, of which there must be one, and returns what to tell of it. The slice is
-// valid until the next call.
-func (b *foldingBacklog[T]) removeFirst() []notification[T] {
+// removeFirst removes the first net change, of which there must be one, and appends what to tell of it to dst.
+func (b *foldingBacklog[T]) removeFirst(dst []notification[T]) []notification[T] {
 	at := b.waiting.Front()
 	b.remove(at)
 	c := at.Value.(*netChange[T])
@@ -96,19 +102,19 @@ func (b *foldingBacklog[T]) removeFirst() []notification[T] {
 	deletion := notification[T]{kind: deleted, old: c.old, obj: c.old, unknownState: true}
 	switch {
 	case !c.known:
-		return append(b.told[:0], addition)
+		return append(dst, addition)
 	case !c.exists:
-		if c.hasEnding {
-			deletion.obj = c.ending
-			deletion.unknownState = c.endingUnknown
+		if c.ending != nil {
+			deletion.obj = c.ending.obj
+			deletion.unknownState = c.ending.unknownState
 		}
 		deletion.initial = c.initial
-		return append(b.told[:0], deletion)
-	case c.old.GetUID() != c.obj.GetUID():
-		deletion.cause = replaced
-		return append(b.told[:0], deletion, addition)
+		return append(dst, deletion)
+	case c.old.GetUID() != c.obj.GetUID(): // another object has taken the key
+		deletion.moreFollows = true
+		return append(dst, deletion, addition)
 	default:
-		return append(b.told[:0], update)
+		return append(dst, update)
 	}
 }
 

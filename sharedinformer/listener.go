@@ -33,24 +33,27 @@ type listener[T object] struct {
 	observe func(observe.Step, *notification[T]) // the user's; may be nil
 
 	// The informer's mutex protects these.
-	resync     time.Duration // the period it gets; 0 is none
-	nextResync time.Time
-	due        resyncState
-	served     bool // its goroutine was started
+	resync        time.Duration // the period it gets; 0 is none
+	nextResync    time.Time
+	wantsResync   bool // it was due at the last check: it is told of a resync
+	wantsRepeated bool // the same, or no check has come since it joined: it is told of what a relist shows unchanged
+	served        bool // its goroutine was started
 
 	dropped chan struct{} // closed by drop
 
 	// reg.mu protects the backlog.
-	wake sync.Cond // something waits, or closed
-	// Without folding, buf is the backlog. delivering is the batch that was taken last; its memory becomes the next buf.
-	buf, delivering []notification[T]
-	folding         *foldingBacklog[T] // the backlog in place of buf, or nil
+	wake       sync.Cond          // something waits, or closed
+	buf        []notification[T]  // the backlog
+	folding    *foldingBacklog[T] // if the handler folds, the backlog in place of buf; else nil
+	delivering []notification[T]  // what was taken last; zero but for what the handler has not returned from
 }
 
 func newListener[T object](
 	reg *Registration, h Handler[T], opts HandlerOptions, observe func(observe.Step, *notification[T]),
 ) *listener[T] {
-	l := &listener[T]{reg: reg, handler: h, opts: opts, observe: observe, dropped: make(chan struct{})}
+	l := &listener[T]{
+		reg: reg, handler: h, opts: opts, observe: observe, wantsRepeated: true, dropped: make(chan struct{}),
+	}
 	if opts.Fold {
 		l.folding = newFoldingBacklog[T]()
 	}
@@ -97,18 +100,16 @@ func (l *listener[T]) next() (batch []notification[T]) {
 	if r.waiting == 0 || isClosed(l.dropped) {
 		return nil
 	}
-	if l.folding != nil {
-		batch = l.folding.removeFirst()
+	if l.folding != nil { // one change, since what is not yet at the handler can still be folded
+		l.delivering = l.folding.removeFirst(l.delivering[:0])
 		r.waiting--
 		r.underWay = 1
-	} else {
-		batch = l.buf
-		l.buf = l.delivering[:0]
-		l.delivering = batch
+	} else { // all of them
+		l.buf, l.delivering = l.delivering[:0], l.buf
 		r.waiting = 0
-		r.underWay = len(batch)
+		r.underWay = len(l.delivering)
 	}
-	return batch
+	return l.delivering
 }
 
 // run calls the handler until the listener is drained or dropped. It closes Done.
@@ -160,8 +161,7 @@ func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (retu
 
 // countDelivered counts a call of the handler, and zeroes it: a backlog keeps no object alive.
 func (l *listener[T]) countDelivered(n *notification[T]) {
-	endsChange := n.cause != replaced // of a replaced object the second call is still to come
-	l.reg.countCall(n.initial, endsChange)
+	l.reg.countCall(n.initial, !n.moreFollows)
 	*n = notification[T]{}
 }
 

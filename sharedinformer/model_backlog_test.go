@@ -224,7 +224,8 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{}, nil)
-		l.due = rapid.SampledFrom([]resyncState{neverChecked, notDue, isDue}).Draw(t, "due a resync")
+		l.wantsResync = rapid.Bool().Draw(t, "wants a resync")
+		l.wantsRepeated = l.wantsResync || rapid.Bool().Draw(t, "wants what is repeated")
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}
 		name := rapid.SampledFrom([]string{"a", "b", "c"})
@@ -249,7 +250,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					}
 				}
 				for _, n := range batch {
-					if n.cause == changed || l.due == isDue || l.due == neverChecked && n.cause == repeated {
+					if n.cause == changed || n.cause == resynced && l.wantsResync || n.cause == repeated && l.wantsRepeated {
 						m.pending = append(m.pending, n)
 					}
 				}

@@ -10,25 +10,26 @@ const (
 	deleted
 )
 
-// cause says why handlers are told. The first three decide which of them are: see wants in resync.go.
+// cause says why handlers are told, and so which of them are: see wants in resync.go.
 type cause uint8
 
 const (
 	changed  cause = iota // the object was added, updated or deleted
 	repeated              // a list or an event of the watch shows the object as it was
 	resynced              // a resync gives the object again
-	replaced              // set when a handler that folds is told: the deletion of a replaced object. Its add is next, and the two count as one change: see fold.go
 )
 
 // notification is one change of the store on its way to a handler.
 type notification[T object] struct {
-	kind notificationKind
+	kind  notificationKind
+	cause cause
 	// initial: it counts towards the handler's sync. OnAdd passes it on as isInInitialList.
 	initial bool
-	cause   cause
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool
-	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
+	// moreFollows: this deletion and the add after it are one change of a handler that folds.
+	moreFollows bool
+	old, obj    T // deleted: old is the version handlers know, obj the one the deletion tells of
 }
 
 // call calls the method of the handler that tells of n.

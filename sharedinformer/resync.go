@@ -33,24 +33,13 @@ import (
 // minResync is the shortest resync period.
 const minResync = time.Second
 
-// resyncState says whether a listener is due: it is then given updates that left the resourceVersion as it was.
-type resyncState uint8
-
-const (
-	// neverChecked: no check has come since it was registered. It gets what a relist shows unchanged, but no resync:
-	// the check for that came before the handler did.
-	neverChecked resyncState = iota
-	notDue
-	isDue
-)
-
 // wants reports whether the listener is to be told of something with that cause. The informer's mutex is held.
 func (l *listener[T]) wants(c cause) bool {
 	switch c {
 	case resynced:
-		return l.due == isDue
+		return l.wantsResync
 	case repeated:
-		return l.due != notDue
+		return l.wantsRepeated
 	default:
 		return true
 	}
@@ -79,9 +68,10 @@ func (f *fanout[T]) markDue() (found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, l := range f.listeners {
-		l.due = notDue
-		if l.resync > 0 && !now.Before(l.nextResync) {
-			l.due = isDue
+		due := l.resync > 0 && !now.Before(l.nextResync)
+		l.wantsResync = due
+		l.wantsRepeated = due
+		if due {
 			l.nextResync = now.Add(l.resync)
 			found = true
 		}
