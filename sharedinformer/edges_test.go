@@ -25,7 +25,7 @@ func TestInformer_AnotherObjectOfTheSameVersionIsAChange(t *testing.T) {
 		require.NoError(t, i.process([]delta[*config]{{Type: deltafifo.ReplacedAll, Bulk: list}}, n == 0))
 		require.Len(t, i.writer.notes, 1)
 		require.Equal(t, changed, i.writer.notes[0].cause)
-		i.afterPop()
+		i.writer.release()
 	}
 }
 
@@ -77,7 +77,7 @@ func TestListener_AfterItsEndTheReasonStaysAndTheInformerIsForgotten(t *testing.
 	l.drop(ErrStopped)
 	require.NoError(t, reg.Err())
 	require.Equal(t, 1, asked)
-	require.NoError(t, reg.lastWatchError())
+	require.NoError(t, reg.life.lastWatchError())
 	require.Equal(t, 1, asked, "once, at its end")
 }
 

@@ -26,11 +26,23 @@ type fanout[T object] struct {
 	listeners []*listener[T] // in the order of their registration
 	started   bool
 	stopped   bool
+	// batchStored is closed when the next batch is in the store; nil if nobody waits for that.
+	batchStored chan struct{}
 	// resyncCheck is how often the informer looks which handlers are due a resync; 0 is never.
 	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
 	resyncCheck time.Duration
 	runCtx      context.Context // of the goroutines, for its logger; never cancelled
 	goroutines  sync.WaitGroup  // the listeners'
+}
+
+// nextBatchStored returns a channel that is closed when the next batch is in the store.
+func (f *fanout[T]) nextBatchStored() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.batchStored == nil {
+		f.batchStored = make(chan struct{})
+	}
+	return f.batchStored
 }
 
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
@@ -158,8 +170,13 @@ func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
 	}
 }
 
-// distributeLocked appends a batch to every backlog. It removes the listeners that are past their bound.
+// distributeLocked tells those that wait for a resourceVersion that a batch is in the store, and appends its notifications
+// to every backlog. It removes the listeners that are past their bound.
 func (f *fanout[T]) distributeLocked(notes []notification[T]) {
+	if f.batchStored != nil {
+		close(f.batchStored)
+		f.batchStored = nil
+	}
 	if len(notes) == 0 {
 		return
 	}

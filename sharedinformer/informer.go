@@ -25,8 +25,8 @@ type (
 // Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
 // for concurrent use.
 //
-// Its mutex is fanout.mu. Locks are taken in this order: the per-key queue's, fanout.mu, then the store's or one
-// registration's.
+// The informer's mutex is fanout.mu. Locks are taken in this order: the per-key queue's, fanout.mu, then the store's or
+// one registration's.
 //
 // The goroutine that calls Run is the consumer: it takes batches from the queue. Run starts one for the source, one that
 // waits for the sync, one for the resync timer if there is a period, and one a handler.
@@ -43,11 +43,7 @@ type Informer[T listwatch.Object] struct {
 	objectErrors objectErrors
 	listPopped   chan struct{} // capacity 1: tells the resync timer to begin its period anew
 	storeFinal   chan struct{} // closed when nothing writes the store any more
-
-	// life ends after the consumer, and after the handlers.
-	life lifecycle
-	// batchStored is closed when the next batch is in the store; nil if nobody has asked. fanout.mu protects it.
-	batchStored chan struct{}
+	life         lifecycle     // ends after the consumer, and after the handlers
 }
 
 // New returns an informer on lw, which lists and watches nothing before Run. It panics if lw is nil.
@@ -76,7 +72,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		who:       "informer " + opts.Name,
 		synced:    make(chan struct{}),
 		done:      make(chan struct{}),
-		whyDone:   func() error { return ErrStopped },
+		whyDone:   ErrStopped,
 		lastError: i.source.LastError,
 	}
 	return i
@@ -96,18 +92,23 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// fillStore runs everything but the handlers until ctx ends, and then drops the handlers: nothing is told to handlers
-// that are gone.
+// fillStore runs everything but the handlers until ctx ends. Then, in this order:
+//
+//  1. The source, the resync timer and awaitSync end, and the consumer after the batch that it is at. The end of the
+//     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped.
+//  2. storeFinal closes: nothing writes the store any more.
+//  3. The handlers are dropped: nothing is told to handlers that are gone.
+//
+// If a hook panics or ends this goroutine, the deferred calls do all that, except that nobody waits for the source: the
+// panic must end the program.
 func (i *Informer[T]) fillStore(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	// Deferred, so that the source and the handlers end, too, if a hook ends this goroutine or panics. After a panic nobody
-	// waits for the source: the panic must end the program.
 	defer i.fanout.dropAll()
 	defer close(i.storeFinal)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		defer i.queue.Close() // releases the consumer
+		defer i.queue.Close()
 		i.source.Run(ctx)
 	})
 	wg.Go(func() { i.awaitSync(ctx) })
@@ -119,16 +120,17 @@ func (i *Informer[T]) fillStore(ctx context.Context) {
 	wg.Wait()
 }
 
-// consume takes over what the queue gives until the queue is closed or ctx ends.
+// consume takes over what the queue gives until the queue is closed and empty, or ctx ends.
 func (i *Informer[T]) consume(ctx context.Context) {
-	process := i.process
+	process := i.process // here, as making a method value allocates
 	for ctx.Err() == nil {
 		err := i.pop(ctx, process)
-		i.afterPop()
-		if errors.Is(err, deltafifo.ErrClosed) {
+		i.writer.release()
+		i.objectErrors.reportKept() // here, as no lock is held
+		switch {
+		case errors.Is(err, deltafifo.ErrClosed):
 			return
-		}
-		if err != nil { // a hook has panicked: without a pause that would fill the log
+		case errors.Is(err, errHookPanicked): // without a pause that would fill the log
 			pauseAfterCrash(ctx.Done())
 		}
 	}
@@ -142,12 +144,6 @@ func (i *Informer[T]) pop(ctx context.Context, process func([]delta[T], bool) er
 	return i.queue.PopBatch(process)
 }
 
-// afterPop ends a batch, whatever came of it. No lock is held.
-func (i *Informer[T]) afterPop() {
-	i.writer.release()
-	i.objectErrors.reportKept()
-}
-
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	i.restartResyncAfterList(batch)
@@ -158,30 +154,29 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	return nil
 }
 
-// storeAndDistribute spans commit and append with the informer's mutex. It calls the observer and Options.BeforeStore.
+// storeAndDistribute spans commit and append with the informer's mutex. The append is deferred, as the user's hooks may
+// panic: handlers are told of the batch if it is in the store, whatever the observer does then. If Options.BeforeStore
+// panics, the store stays as it is, and there is nothing to tell.
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
 	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock() // also when a hook panics
-	// awaitSync closes the gate's last step with this mutex held. So what this batch adds is counted before handlers sync.
+	defer i.fanout.mu.Unlock()
+	defer func() { i.fanout.distributeLocked(i.writer.notes) }()
+	return i.storeLocked(batch, isInInitialList)
+}
+
+// storeLocked writes a batch to the store. It shows it to the observer before and after.
+func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (version string) {
+	// Until SyncGate is closed, every add is initial. Only then does awaitSync take the mutex. So before any handler can
+	// have synced, these adds count in its pendingInitial.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.fanout.report(popped(batch, isInInitialList)...)
 	}
 	version = i.writer.apply(batch, isInInitialList)
-	defer i.distributeLocked() // also when the observer panics: handlers are told of what is in the store
 	if i.opts.Observe != nil {
 		i.fanout.report(stored(i.writer.ops, isInInitialList)...)
 	}
 	return version
-}
-
-// distributeLocked tells handlers, and those that wait for a version, of the batch that was stored.
-func (i *Informer[T]) distributeLocked() {
-	i.fanout.distributeLocked(i.writer.notes)
-	if i.batchStored != nil {
-		close(i.batchStored)
-		i.batchStored = nil
-	}
 }
 
 // awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.

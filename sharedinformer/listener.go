@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -188,10 +189,11 @@ func (l *listener[T]) drop(reason error) {
 
 // finish frees the backlog and closes Done. Nobody else may be serving the handler.
 func (l *listener[T]) finish() {
-	l.reg.keepLastError()
+	l.reg.life.keepLastError()
 	l.reg.mu.Lock()
 	defer l.reg.mu.Unlock()
 	l.buf, l.delivering, l.folding = nil, nil, nil
 	l.reg.waiting, l.reg.underWay = 0, 0
+	l.reg.life.whyDone = cmp.Or(l.reg.err, errRemoved)
 	close(l.reg.life.done)
 }

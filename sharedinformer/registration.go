@@ -1,7 +1,6 @@
 package sharedinformer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -38,10 +37,9 @@ type Registration struct {
 	informerDone <-chan struct{} // tells informers apart
 	life         lifecycle
 
-	mu        sync.Mutex // protects what follows, and the listener's backlog
-	err       error
-	lastError func() error // of the informer's lists and watches
-	closed    bool         // nothing is appended any more
+	mu     sync.Mutex // protects what follows, and the listener's backlog
+	err    error
+	closed bool // nothing is appended any more
 	// waiting is the number of changes in the backlog, underWay that of those taken from it and not yet delivered.
 	waiting, underWay int
 	folds, delivered  uint64
@@ -64,19 +62,16 @@ type HandlerStats struct {
 }
 
 func newRegistration(name string, informerDone <-chan struct{}, lastError func() error) *Registration {
-	r := &Registration{
+	return &Registration{
 		name:         name,
 		informerDone: informerDone,
-		lastError:    lastError,
+		life: lifecycle{
+			who:       "handler " + name,
+			synced:    make(chan struct{}),
+			done:      make(chan struct{}),
+			lastError: lastError,
+		},
 	}
-	r.life = lifecycle{
-		who:       "handler " + name,
-		synced:    make(chan struct{}),
-		done:      make(chan struct{}),
-		whyDone:   func() error { return cmp.Or(r.Err(), errRemoved) },
-		lastError: r.lastWatchError,
-	}
-	return r
 }
 
 // Name returns the handler's name. No other handler of the informer gets it before this one is removed.
@@ -185,20 +180,4 @@ func (r *Registration) closeIfSyncedLocked() {
 	if r.upstreamSynced && r.pendingInitial == 0 && !r.HasSynced() {
 		close(r.life.synced)
 	}
-}
-
-func (r *Registration) lastWatchError() error {
-	r.mu.Lock()
-	lastError := r.lastError
-	r.mu.Unlock()
-	return lastError()
-}
-
-// keepLastError asks the informer for its last error, and forgets the informer: a registration must not keep one in
-// memory that has stopped.
-func (r *Registration) keepLastError() {
-	last := r.lastWatchError()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lastError = func() error { return last }
 }

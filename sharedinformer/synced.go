@@ -3,6 +3,7 @@ package sharedinformer
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 // lifecycle is what informers and registrations have in common: each syncs once, and ends once.
@@ -10,8 +11,11 @@ type lifecycle struct {
 	who    string // for errors
 	synced chan struct{}
 	done   chan struct{}
-	// whyDone says why done was closed. lastError returns the last error of lists and watches, nil if they work.
-	whyDone, lastError func() error
+	// whyDone says why done is closed. It is set before.
+	whyDone error
+
+	mu        sync.Mutex
+	lastError func() error // of lists and watches, nil if they work; protected by mu
 }
 
 // waitForSync blocks until synced is closed. If ctx ends or done is closed first, it returns an error that wraps the
@@ -27,9 +31,25 @@ func (l *lifecycle) waitForSync(ctx context.Context) error {
 	}
 	cause := context.Cause(ctx)
 	if isClosed(l.done) {
-		cause = l.whyDone()
+		cause = l.whyDone
 	}
-	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastError())
+	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastWatchError())
+}
+
+func (l *lifecycle) lastWatchError() error {
+	l.mu.Lock()
+	lastError := l.lastError
+	l.mu.Unlock()
+	return lastError()
+}
+
+// keepLastError asks for the last error a last time, and keeps it: a registration must not keep an informer in memory
+// that has stopped.
+func (l *lifecycle) keepLastError() {
+	last := l.lastWatchError()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastError = func() error { return last }
 }
 
 // withLastError adds the last error of lists and watches to err, if there is one.

@@ -35,7 +35,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	}
 	var givenUp error // why the next look at the store is the last
 	for {
-		next := i.nextBatchStored() // taken before the look at the store: a batch that comes after the look closes this channel
+		next := i.fanout.nextBatchStored() // before the look at the store: it is closed by a batch that comes after the look
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		if reached {
 			return nil
@@ -65,14 +65,4 @@ func hasReached(version, wanted string) (bool, error) {
 		return false, fmt.Errorf("the store is at resourceVersion %q: %w", version, err)
 	}
 	return order >= 0, nil
-}
-
-// nextBatchStored returns a channel that is closed when the next batch is in the store.
-func (i *Informer[T]) nextBatchStored() <-chan struct{} {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
-	if i.batchStored == nil {
-		i.batchStored = make(chan struct{})
-	}
-	return i.batchStored
 }

@@ -210,7 +210,7 @@ func TestWaitForResourceVersion_AnOlderVersionDoesNotSetTheStoreBack(t *testing.
 	}{{deltafifo.Added, "a", "8"}, {deltafifo.Added, "b", "9"}, {deltafifo.Added, "c", ""}, {deltafifo.Deleted, "a", "8"}} {
 		obj := &config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: e.name, ResourceVersion: e.version}}
 		require.NoError(t, i.process([]delta[*config]{{Type: e.typ, Key: listwatch.KeyOf(obj), Obj: obj}}, false))
-		i.afterPop()
+		i.writer.release()
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
