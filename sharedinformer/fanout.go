@@ -28,10 +28,10 @@ type fanout[T object] struct {
 	stopped   bool
 	// batchStored is closed when the next batch is in the store; nil if nobody waits for that.
 	batchStored chan struct{}
-	// resyncCheck is how often the informer looks which handlers are due a resync; 0 is never.
-	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
+	// resyncCheck is how often the informer checks which handlers are due a resync; 0 is never. It is fixed once started.
+	// Invariant: each listener's resync is 0, or at least this.
 	resyncCheck time.Duration
-	runCtx      context.Context // of the goroutines, for its logger; never cancelled
+	runCtx      context.Context // has the logger of Run's context, and is never cancelled
 	goroutines  sync.WaitGroup  // the listeners'
 }
 
@@ -62,7 +62,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	l := newListener(newRegistration(name, i.life.done, i.LastError), h, opts, f.observerOf(name))
 	f.setResyncLocked(l, i.opts.ResyncPeriod)
 	f.listeners = append(f.listeners, l)
-	if f.started {
+	if f.started { // it comes late
 		var initial []notification[T]
 		for _, obj := range i.store.All() {
 			initial = append(initial, notification[T]{kind: added, initial: true, obj: obj})
@@ -97,7 +97,7 @@ func (i *Informer[T]) DrainHandler(r *Registration) error {
 	switch {
 	case l == nil:
 	case l.served:
-		l.drain() // it leaves the list when its goroutine ends
+		l.drain() // the end of its goroutine takes it off the list
 	default:
 		i.fanout.removeLocked(l, nil)
 	}
@@ -145,11 +145,11 @@ func (f *fanout[T]) start(ctx context.Context) (alreadyStarted bool) {
 	return false
 }
 
-// serveLocked starts a listener's goroutine.
+// serveLocked starts a listener's goroutine. Its end takes the listener off the list, also if the handler calls Goexit.
 func (f *fanout[T]) serveLocked(l *listener[T]) {
 	l.served = true
 	f.goroutines.Go(func() {
-		defer f.forget(l) // deferred, as a handler may end the goroutine
+		defer f.forget(l)
 		l.run(cmp.Or(l.opts.Context, f.runCtx))
 	})
 }
@@ -165,7 +165,7 @@ func (f *fanout[T]) forget(l *listener[T]) {
 func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
 	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
 	l.drop(reason)
-	if !l.served {
+	if !l.served { // it has no goroutine that would do so
 		l.finish()
 	}
 }
@@ -190,7 +190,7 @@ func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	for _, l := range laggards {
 		reason := fmt.Errorf("handler %s: %w of %d", l.reg.name, ErrBacklog, l.opts.MaxBacklog)
 		f.removeLocked(l, reason)
-		f.goroutines.Go(func() { // to log is I/O, and locks are held here
+		f.goroutines.Go(func() { // logging is I/O, and locks are held here
 			klog.FromContext(f.runCtx).Error(reason, "Handler removed", "informer", f.informer)
 		})
 	}

@@ -9,8 +9,8 @@ type Deletion[T listwatch.Object] struct {
 	// Obj is the last version at hand; an informer always has one. It is the object's final state unless
 	// FinalStateUnknown says otherwise.
 	Obj T
-	// FinalStateUnknown is set if Obj may be out of date. There are three cases: a relist found the object gone; the
-	// deletion came without a readable object; with Fold, another object has taken the key since Obj.
+	// FinalStateUnknown is set if Obj may be out of date: a relist found the object gone, or the deletion came without a
+	// readable object, or, with Fold, another object has taken the key since.
 	FinalStateUnknown bool
 }
 
@@ -24,7 +24,7 @@ type Handler[T listwatch.Object] interface {
 	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
 	// the handler or the informer started.
 	OnAdd(obj T, isInInitialList bool)
-	// OnUpdate tells of a new version. With equal resourceVersions it is of a resync or relist: see "Resync" in the package's doc.
+	// OnUpdate tells of a new version, or of the same one again: see "Resync" in the package's doc.
 	OnUpdate(oldObj, newObj T)
 	// OnDelete tells that an object the handler knew of is gone.
 	OnDelete(d Deletion[T])
@@ -60,9 +60,11 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 
 // FilteringHandler passes on what concerns the objects that FilterFunc accepts. An update that brings an object into
 // the filter becomes an add. One that takes it out becomes a deletion: its Obj is the last version that was accepted,
-// and FinalStateUnknown is false. FilterFunc must give the same answer for the same version of an object. With
-// [HandlerOptions].Fold, or where objects fail to decode or to transform, it must for all versions: a deletion may
-// bring one never told. A deletion without an object cannot be judged and is passed on.
+// and FinalStateUnknown is false. A deletion without an object cannot be judged and is passed on.
+//
+// FilterFunc must give the same answer for the same version of an object. A deletion may bring a version that was never
+// told, with [HandlerOptions].Fold, or if objects fail to decode or to transform. Then FilterFunc must give one answer
+// for all versions of an object.
 type FilteringHandler[T listwatch.Object] struct {
 	// FilterFunc must not be nil.
 	FilterFunc func(obj T) bool

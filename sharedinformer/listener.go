@@ -18,7 +18,7 @@ import (
 //
 //	append ──▶ backlog ──next──▶ batch ──callHandler──▶ handler
 //
-// How it ends: drain or drop begin the end, finish is it. The call under way always returns first.
+// To end: drain or drop says that nothing more is appended. Once the handler has returned, finish closes Done.
 //
 //	cause                          begins with  backlog    Err               finish is called by
 //	DrainHandler                   drain        delivered  nil               its goroutine
@@ -40,13 +40,13 @@ type listener[T object] struct {
 	wantsRepeated bool // the same, or no check has come since it joined: it is told of what a relist shows unchanged
 	served        bool // its goroutine was started
 
-	dropped chan struct{} // closed by drop
+	dropped chan struct{} // closed by drop: what waits is not delivered
 
 	// reg.mu protects the backlog.
-	wake       sync.Cond          // something waits, or closed
+	wake       sync.Cond          // something waits, or reg.closed
 	buf        []notification[T]  // the backlog
 	folding    *foldingBacklog[T] // if the handler folds, the backlog in place of buf; else nil
-	delivering []notification[T]  // what was taken last; zero but for what the handler has not returned from
+	delivering []notification[T]  // what was taken from it last; zeroed call by call
 }
 
 func newListener[T object](
@@ -78,7 +78,8 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 		case l.folding != nil:
 			r.countAddedLocked(l.folding.add(n))
 		default:
-			l.buf = append(slices.Grow(l.buf, len(batch)-j), *n) // a first list is long, and handlers are many
+			l.buf = slices.Grow(l.buf, len(batch)-j) // for the rest at once: a first list is long, and handlers are many
+			l.buf = append(l.buf, *n)
 			r.countAddedLocked(backlogChange{waiting: 1, initial: oneIf(n.initial)})
 		}
 	}
@@ -86,8 +87,8 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 	return l.opts.MaxBacklog <= 0 || r.waiting+r.underWay-r.pendingInitial <= l.opts.MaxBacklog
 }
 
-// next blocks until there is something to deliver. It returns nothing when the listener is at its end. The slice is
-// valid until the next call, and zeroed by then.
+// next blocks until there is something to deliver, and takes it from the backlog. It returns nothing once the listener
+// is drained or dropped. The slice is valid until the next call.
 func (l *listener[T]) next() (batch []notification[T]) {
 	r := l.reg
 	r.mu.Lock()
@@ -115,7 +116,7 @@ func (l *listener[T]) next() (batch []notification[T]) {
 
 // run calls the handler until the listener is drained or dropped. It closes Done.
 func (l *listener[T]) run(ctx context.Context) {
-	exited := true // stays true if the handler calls Goexit
+	exited := true // until the loop has ended: a handler may call Goexit
 	defer func() {
 		if exited {
 			l.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrHandlerExited))
@@ -145,8 +146,8 @@ func (l *listener[T]) deliver(ctx context.Context, batch []notification[T]) {
 	}
 }
 
-// callHandler calls the handler, and counts and zeroes n. It returns false after a panic that utilruntime.HandleCrash
-// let pass.
+// callHandler calls the handler. The call counts however it ends. It returns false after a panic that
+// utilruntime.HandleCrash let pass.
 func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (returned bool) {
 	defer l.countDelivered(n)
 	defer utilruntime.HandleCrashWithContext(ctx)
@@ -166,7 +167,7 @@ func (l *listener[T]) countDelivered(n *notification[T]) {
 	*n = notification[T]{}
 }
 
-// drain ends the service once the backlog is delivered.
+// drain ends the service once the backlog is delivered: nothing more is appended to it.
 func (l *listener[T]) drain() {
 	l.reg.mu.Lock()
 	defer l.reg.mu.Unlock()
@@ -174,7 +175,7 @@ func (l *listener[T]) drain() {
 	l.wake.Signal()
 }
 
-// drop ends the service after the call the handler is at. Only the first reason counts, and none after the end.
+// drop ends the service after the call that the handler is at. Only the first reason counts, and none after the end.
 func (l *listener[T]) drop(reason error) {
 	l.reg.mu.Lock()
 	defer l.reg.mu.Unlock()

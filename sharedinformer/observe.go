@@ -8,7 +8,7 @@ import (
 
 type observation = observe.Observation[key]
 
-// report calls the user's observer, which must be there, unless there is nothing to report.
+// report calls the user's observer, which must be there, unless there is nothing to report. It fills in From.
 func (f *fanout[T]) report(seen ...observation) {
 	for j := range seen {
 		seen[j].From = f.informer

@@ -18,7 +18,7 @@ type Options[T listwatch.Object] struct {
 	Name string
 	// Resource is what a lister's NotFound errors name; by default the plural of T's name.
 	Resource schema.GroupResource
-	// ResyncPeriod is the default of handlers. 0 is no resync, whatever handlers ask for. See "Resync" in the package's doc.
+	// ResyncPeriod is the default of handlers; 0: no handler is resynced. See "Resync" in the package's doc.
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
@@ -41,22 +41,21 @@ type Options[T listwatch.Object] struct {
 
 	// The rest is for what is built around an informer. Simple informers do not use Observe, Feed and SyncGate.
 
-	// Observe is told of each batch and of each call of a handler. nil: nobody looks on. Observe may keep the slice. Batches are
-	// reported from the consumer's goroutine with the informer's mutex held; with PerKey the queue's lock, too. The observer must
-	// not call the informer then, except for its store. Calls are reported from the handler's goroutine with no lock
-	// held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
+	// Observe, if not nil, is told of each batch and of each call of a handler. It may keep the slice. It may block: that
+	// holds up the goroutine that called it, and what waits for its locks. Calls of a handler are reported from the
+	// handler's goroutine with no lock held, batches from the consumer's with the informer's mutex held, and with PerKey the
+	// queue's lock. So an observer that is told of a batch must not call the informer, except for its store.
 	Observe func([]observe.Observation[listwatch.Key])
-	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once, with the
-	// informer's ListerWatcher and the options that its reflector would get: Name and OnError are the informer's.
+	// Feed, if not nil, makes what fills the queue in place of a reflector. New calls it once, with its ListerWatcher and
+	// the options that the reflector would get: those above, with the informer's Name and OnError.
 	Feed func(lw listwatch.ListerWatcher[T], queue Queue[T], opts reflector.Options) Feeder
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes
 	// the events of several watches: the version of one event says nothing of the others.
 	VersionsByBookmark bool
-	// SyncGate, if not nil, must close before the informer has synced. All that comes until then, updates too, counts as the initial list.
+	// SyncGate, if not nil, holds up Synced until it is closed. All adds until then are of the initial list.
 	SyncGate <-chan struct{}
-	// BeforeStore is told, in order, of each object before it is written to the store. For each deletion obj is nil,
-	// also if the store does not have the key. It is called with the informer's mutex held, must be fast and must not
-	// call the informer.
+	// BeforeStore is told, in order, of each object before it is written to the store. For a deletion obj is nil, even if
+	// the store lacks the key. It is called with the informer's mutex held, must be fast and must not call the informer.
 	BeforeStore func(key listwatch.Key, obj listwatch.Object)
 }
 

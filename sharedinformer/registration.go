@@ -17,14 +17,15 @@ type HandlerOptions struct {
 	Name string
 	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default,
 	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all.
-	// On one that runs, a period shorter than its check period counts as the check period: see "Resync" in the package's doc.
+	// On one that runs, less than its check period counts as the check period: see "Resync" in the package's doc.
 	ResyncPeriod time.Duration
 	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in the package's doc.
 	Fold bool
-	// MaxBacklog bounds the changes whose calls have not ended: those that wait and the one under way, without initial
-	// adds. One more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events,
-	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler. If
-	// the handler folds, so does a batch about more objects than the bound. 0 is no bound.
+	// MaxBacklog bounds the changes that wait for the handler, the one that it is at included, without initial adds. One
+	// more removes the handler: its Done closes and Err returns ErrBacklog. 0 is no bound.
+	//
+	// With InOrder up to 1000 events, or a whole resync or relist, come as one batch. A batch that is longer than the
+	// bound removes even an idle handler; with Fold, a batch about more objects than the bound.
 	MaxBacklog int
 	// Context is given to utilruntime's panic handlers if the handler panics: its logger is the one they log to. By
 	// default it is that of the informer's Run.
@@ -34,7 +35,7 @@ type HandlerOptions struct {
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
 	name         string
-	informerDone <-chan struct{} // tells informers apart
+	informerDone <-chan struct{} // whose handler it is: a channel, as a pointer would keep the informer in memory
 	life         lifecycle
 
 	mu     sync.Mutex // protects what follows, and the listener's backlog
@@ -101,8 +102,8 @@ func (r *Registration) Stats() HandlerStats {
 // HasSynced reports whether Synced is closed.
 func (r *Registration) HasSynced() bool { return isClosed(r.life.synced) }
 
-// Synced is closed once the handler has been given all of the initial list. It stays open if the handler is removed or
-// drained before its informer has synced.
+// Synced is closed once the handler has returned from all adds of the initial list. So a handler must not wait for it in
+// such an add. It stays open if the handler is removed or drained before its informer has synced.
 func (r *Registration) Synced() <-chan struct{} { return r.life.synced }
 
 // Done is closed when the handler has returned from its last call and will not be called again.
@@ -112,8 +113,8 @@ func (r *Registration) Done() <-chan struct{} { return r.life.done }
 // and, if lists or watches failed to the last, the last of their errors.
 func (r *Registration) WaitForSync(ctx context.Context) error { return r.life.waitForSync(ctx) }
 
-// Wait blocks until the handler has returned from its last call and will not be called again, or until ctx ends. It
-// does not remove the handler: that is left to others. The handler itself must not wait: it would wait for its return.
+// Wait blocks until Done is closed, or until ctx ends. It does not remove the handler: that is left to others. The
+// handler itself must not wait: it would wait for its own return.
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
 	case <-r.life.done:
@@ -125,16 +126,15 @@ func (r *Registration) Wait(ctx context.Context) error {
 	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 }
 
-// backlogChange is what an added change does to the counts of a backlog.
+// backlogChange is what one appended notification does to the counts of a backlog.
 type backlogChange struct {
 	waiting int  // how many more wait: 1, 0 or -1
-	initial int  // how many more of those that wait are initial
-	folded  bool // the change was merged into one that waits already
+	initial int  // how many more of them are initial
+	folded  bool // it was merged into a change that waits already
 }
 
-// oneIf is how many initial changes a change is.
-func oneIf(initial bool) int {
-	if initial {
+func oneIf(yes bool) int {
+	if yes {
 		return 1
 	}
 	return 0
@@ -149,7 +149,7 @@ func (r *Registration) countAddedLocked(c backlogChange) {
 	}
 }
 
-// countCall counts a call that has ended, and the change if its last call has.
+// countCall counts a call of the handler that has ended. endsChange: the change that it tells of has no further call.
 func (r *Registration) countCall(initial, endsChange bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

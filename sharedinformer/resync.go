@@ -1,9 +1,10 @@
 // # Resync
 //
-// A resync gives a handler each object of the store again, as an update to itself. A handler is due once its own period
-// has passed. The informer checks which handlers are due, and resyncs those. A check comes when the check period has
-// passed since the last list or check. The check period is Options.ResyncPeriod or, if shorter, the shortest period
-// that a handler asks for before Run. A list restarts the check period, not the handlers' periods.
+// A resync gives a handler each object of the store again, as an update to itself. Each handler has a period, and is due
+// once it has passed. The informer checks once in a check period which handlers are due, and resyncs those. The check
+// period is Options.ResyncPeriod or, if shorter, the shortest period that a handler asks for before Run. A list restarts
+// the check period, not the handlers' periods. A resync that waits in the queue until after the next check goes to those
+// that were due at that one.
 //
 // A relist is a list after the first one. It also shows objects that did not change. A handler gets OnUpdate for those
 // if it was due at the last check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three
@@ -30,7 +31,7 @@ import (
 	"glasswatch/deltafifo"
 )
 
-// minResync is the shortest resync period.
+// minResync is the shortest period of a handler. Options.ResyncPeriod may be shorter: then checks come more often.
 const minResync = time.Second
 
 // wants reports whether the listener is to be told of something with that cause. The informer's mutex is held.
@@ -45,24 +46,22 @@ func (l *listener[T]) wants(c cause) bool {
 	}
 }
 
-// setResyncLocked decides how often a listener is resynced, as client-go does. Before the start the check period follows
-// the shortest one asked for. Afterwards no handler's is shorter than the check period.
+// setResyncLocked decides how often a listener is resynced, as client-go does.
 func (f *fanout[T]) setResyncLocked(l *listener[T], defaultPeriod time.Duration) {
-	period := cmp.Or(l.opts.ResyncPeriod, defaultPeriod)
-	switch {
-	case period <= 0 || f.resyncCheck == 0:
-		period = 0
-	case f.started:
-		period = max(period, minResync, f.resyncCheck)
-	default:
-		period = max(period, minResync)
-		f.resyncCheck = min(f.resyncCheck, period)
+	asked := cmp.Or(l.opts.ResyncPeriod, defaultPeriod)
+	if asked <= 0 || f.resyncCheck == 0 {
+		return // it gets none
 	}
-	l.resync = period
-	l.nextResync = time.Now().Add(period)
+	l.resync = max(asked, minResync)
+	if f.started {
+		l.resync = max(l.resync, f.resyncCheck)
+	} else {
+		f.resyncCheck = min(f.resyncCheck, l.resync)
+	}
+	l.nextResync = time.Now().Add(l.resync)
 }
 
-// markDue decides which listeners are due a resync now, and reports whether there are any.
+// markDue is the check: it marks the listeners that are due a resync now, and reports whether there are any.
 func (f *fanout[T]) markDue() (found bool) {
 	now := time.Now()
 	f.mu.Lock()
@@ -88,7 +87,7 @@ func (i *Informer[T]) resync(ctx context.Context, period time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-synced: // for an empty list the per-key queue gives no batch, so listPopped does not come
+		case <-synced: // a first list that is empty makes no batch of the per-key queue, so nothing comes from listPopped
 			synced = nil
 		case <-i.listPopped:
 		case <-periodOver:

@@ -66,7 +66,7 @@ type Queue[T listwatch.Object] interface {
 	// PopBatch blocks until there is something to process or the queue is closed and empty: then it returns
 	// [deltafifo.ErrClosed]. Otherwise it returns what process does.
 	PopBatch(process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error) error
-	// Resync queues a Sync of every known object, or one SyncAll. The error is always nil.
+	// Resync queues a Sync of every known object, or one SyncAll. It returns nil.
 	Resync() error
 	// Close releases a waiting PopBatch.
 	Close()

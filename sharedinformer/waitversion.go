@@ -33,7 +33,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if err != nil {
 		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.life.who, resourceVersion, err)
 	}
-	var givenUp error // why the next look at the store is the last
+	var givenUp error // once set, the next look at the store is the last
 	for {
 		next := i.fanout.nextBatchStored() // before the look at the store: it is closed by a batch that comes after the look
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
