@@ -32,6 +32,7 @@ import (
 type foldingBacklog[T object] struct {
 	waiting *list.List // of *netChange[T]
 	byKey   map[key]*list.Element
+	initial int // how many of them are initial
 	most    int // the greatest length of byKey since the map was made
 }
 
@@ -57,24 +58,23 @@ func newFoldingBacklog[T object]() *foldingBacklog[T] {
 }
 
 // add takes over a change: as a net change of its own, or merged into the one of its object.
-func (b *foldingBacklog[T]) add(n *notification[T]) backlogChange {
+func (b *foldingBacklog[T]) add(n *notification[T]) (merged bool) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
-		c := &netChange[T]{known: n.kind != added, old: n.old}
-		c.merge(n)
-		b.byKey[k] = b.waiting.PushBack(c)
+		at = b.waiting.PushBack(&netChange[T]{known: n.kind != added, old: n.old})
+		b.byKey[k] = at
 		b.most = max(b.most, len(b.byKey))
-		return backlogChange{waiting: 1, initial: oneIf(n.initial)}
 	}
 	c := at.Value.(*netChange[T])
-	wasInitial := c.initial
-	c.merge(n)
-	if !c.known && !c.exists {
-		b.remove(at)
-		return backlogChange{folded: true, waiting: -1, initial: -oneIf(wasInitial)}
+	if n.initial && !c.initial {
+		b.initial++
 	}
-	return backlogChange{folded: true, initial: oneIf(c.initial) - oneIf(wasInitial)}
+	c.merge(n)
+	if !c.known && !c.exists { // the handler need not hear of it
+		b.remove(at)
+	}
+	return waits
 }
 
 // merge makes n's state the newest one. A key may change hands while it waits. Say that the handler knows uid 1, that
@@ -119,8 +119,12 @@ func (b *foldingBacklog[T]) removeFirst(dst []notification[T]) []notification[T]
 }
 
 func (b *foldingBacklog[T]) remove(at *list.Element) {
+	c := at.Value.(*netChange[T])
 	b.waiting.Remove(at)
-	delete(b.byKey, listwatch.KeyOf(at.Value.(*netChange[T]).obj))
+	delete(b.byKey, listwatch.KeyOf(c.obj))
+	if c.initial {
+		b.initial--
+	}
 	if len(b.byKey) == 0 && shrink.IsDue(b.most, 0) {
 		b.byKey = map[key]*list.Element{}
 		b.most = 0

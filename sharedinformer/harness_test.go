@@ -206,11 +206,16 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 
 func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
 	require.Len(t, b.byKey, b.waiting.Len())
+	initial := 0
 	for at := b.waiting.Front(); at != nil; at = at.Next() {
 		s := at.Value.(*netChange[T])
 		require.Same(t, at, b.byKey[listwatch.KeyOf(s.obj)])
 		require.True(t, s.known || s.exists, "nothing is left of it")
+		if s.initial {
+			initial++
+		}
 	}
+	require.Equal(t, initial, b.initial)
 }
 
 func nameOf(kind QueueKind) string {

@@ -75,16 +75,34 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 		n := &batch[j]
 		switch {
 		case !l.wants(n.cause):
+			continue
 		case l.folding != nil:
-			r.countAddedLocked(l.folding.add(n))
+			l.foldLocked(n)
 		default:
 			l.buf = slices.Grow(l.buf, len(batch)-j) // for the rest at once: a first list is long, and handlers are many
 			l.buf = append(l.buf, *n)
-			r.countAddedLocked(backlogChange{waiting: 1, initial: oneIf(n.initial)})
+			r.waiting++
+			if n.initial {
+				r.pendingInitial++
+			}
 		}
 	}
 	l.wake.Signal()
 	return l.opts.MaxBacklog <= 0 || r.waiting+r.underWay-r.pendingInitial <= l.opts.MaxBacklog
+}
+
+// foldLocked adds a notification to the folding backlog, and counts what has become of it there. An initial add that was
+// folded away counts as delivered, so the handler may have synced.
+func (l *listener[T]) foldLocked(n *notification[T]) {
+	r := l.reg
+	initialBefore := l.folding.initial
+	merged := l.folding.add(n)
+	r.waiting = len(l.folding.byKey)
+	r.pendingInitial += l.folding.initial - initialBefore
+	if merged {
+		r.folds++
+		r.closeIfSyncedLocked()
+	}
 }
 
 // next blocks until there is something to deliver, and takes it from the backlog. It returns nothing once the listener

@@ -126,29 +126,6 @@ func (r *Registration) Wait(ctx context.Context) error {
 	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 }
 
-// backlogChange is what one appended notification does to the counts of a backlog.
-type backlogChange struct {
-	waiting int  // how many more wait: 1, 0 or -1
-	initial int  // how many more of them are initial
-	folded  bool // it was merged into a change that waits already
-}
-
-func oneIf(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-func (r *Registration) countAddedLocked(c backlogChange) {
-	r.waiting += c.waiting
-	r.pendingInitial += c.initial
-	if c.folded {
-		r.folds++
-		r.closeIfSyncedLocked()
-	}
-}
-
 // countCall counts a call of the handler that has ended. endsChange: the change that it tells of has no further call.
 func (r *Registration) countCall(initial, endsChange bool) {
 	r.mu.Lock()
