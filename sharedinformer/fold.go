@@ -32,7 +32,7 @@ import (
 type foldingBacklog[T object] struct {
 	waiting *list.List // of *netChange[T]
 	byKey   map[key]*list.Element
-	initial int // how many of them are initial
+	initial int // how many of those that wait are initial
 	most    int // the greatest length of byKey since the map was made
 }
 

@@ -53,9 +53,9 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	opts.Name = cmp.Or(opts.Name, lister.KindOf[T]())
 	if opts.SyncGate == nil {
-		open := make(chan struct{})
-		close(open)
-		opts.SyncGate = open
+		closed := make(chan struct{})
+		close(closed)
+		opts.SyncGate = closed
 	}
 	i := &Informer[T]{
 		opts:         opts,
@@ -166,8 +166,8 @@ func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool)
 
 // storeLocked writes a batch to the store. It shows it to the observer before and after.
 func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (version string) {
-	// Until SyncGate is closed, every add is initial. Only then does awaitSync take the mutex. So before any handler can
-	// have synced, these adds count in its pendingInitial.
+	// Until SyncGate is closed, every add is initial. awaitSync takes the mutex only after that. So these adds are in each
+	// handler's pendingInitial before any handler can have synced.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.fanout.report(popped(batch, isInInitialList)...)
@@ -179,7 +179,7 @@ func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (versi
 	return version
 }
 
-// awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.
+// awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is closed.
 func (i *Informer[T]) awaitSync(ctx context.Context) {
 	for _, gate := range []<-chan struct{}{i.queue.Synced(), i.opts.SyncGate} {
 		select {

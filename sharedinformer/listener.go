@@ -141,11 +141,7 @@ func (l *listener[T]) run(ctx context.Context) {
 		}
 		l.finish()
 	}()
-	for {
-		batch := l.next()
-		if len(batch) == 0 {
-			break
-		}
+	for batch := l.next(); len(batch) > 0; batch = l.next() {
 		l.deliver(ctx, batch)
 	}
 	exited = false
