@@ -19,17 +19,17 @@
 //	   handler's registration and its snapshot of the store, too.
 //	5  Synced. An Informer has synced when its store has the first list;                lifecycle
 //	   a Registration, when its handler was told of it.                                 pendingInitial
-//	6  Resync. The store's objects again, as updates, to the handlers that are due.     resyncState, markDue
+//	6  Resync. The store's objects again, as updates, to the handlers that are due.     wantsResync, markDue
 //
 // The path of one event. Read the functions in this order:
 //
-//  1. consume (informer.go) takes a batch from the queue and calls process, which locks the mutex.
+//  1. consume (informer.go) takes a batch from the queue. process calls storeAndDistribute, which locks the mutex.
 //  2. apply (apply.go) calls applyList, applyChanges or applyResync. They write the store and make notifications.
 //  3. distributeLocked (fanout.go) has append (listener.go) put the notifications into each handler's backlog.
 //  4. next, in the handler's goroutine, takes them from the backlog. callHandler tells the handler.
 //
 // What a user sees is in handler.go, options.go and registration.go. Around the six ideas stand errors.go,
-// waitversion.go, stats.go and observe.go. Listers, factories, metrics and checkpoints are packages below this one.
+// waitversion.go, same.go, stats.go and observe.go. Listers, factories, metrics and checkpoints are packages below this one.
 //
 // # Guarantees
 //
