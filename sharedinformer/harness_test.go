@@ -178,29 +178,34 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 	i.fanout.mu.Lock()
 	defer i.fanout.mu.Unlock()
 	for _, l := range i.fanout.listeners {
-		l.reg.mu.Lock()
-		require.GreaterOrEqual(t, l.reg.pendingInitial, 0)
-		require.GreaterOrEqual(t, l.reg.underWay, 0)
-		if l.resync != 0 {
-			require.GreaterOrEqual(t, l.resync, i.fanout.resyncCheck)
-		}
-		if l.reg.HasSynced() {
-			require.Zero(t, l.reg.pendingInitial)
-			require.True(t, i.HasSynced())
-		}
-		if l.folding == nil {
-			require.Len(t, l.buf, l.reg.waiting)
-		} else {
-			require.Len(t, l.folding.byKey, l.reg.waiting)
-			l.folding.checkInvariants(t)
-		}
-		l.reg.mu.Unlock()
+		l.checkInvariants(t, i)
 	}
 	for _, op := range i.writer.ops[:cap(i.writer.ops)] {
 		require.Zero(t, op.Key, "the scratch keeps nothing alive")
 	}
 	for _, n := range i.writer.notes[:cap(i.writer.notes)] {
 		require.Zero(t, n.kind, "the scratch keeps nothing alive")
+	}
+}
+
+// checkInvariants unlocks whatever it finds: otherwise the end of a test that fails would wait for ever.
+func (l *listener[T]) checkInvariants(t require.TestingT, i *Informer[T]) {
+	l.reg.mu.Lock()
+	defer l.reg.mu.Unlock()
+	require.GreaterOrEqual(t, l.reg.pendingInitial, 0)
+	require.GreaterOrEqual(t, l.reg.underWay, 0)
+	if l.resync != 0 {
+		require.GreaterOrEqual(t, l.resync, i.fanout.resyncCheck)
+	}
+	if l.reg.HasSynced() {
+		require.Zero(t, l.reg.pendingInitial)
+		require.True(t, i.HasSynced())
+	}
+	if l.folding == nil {
+		require.Len(t, l.buf, l.reg.waiting)
+	} else {
+		require.Len(t, l.folding.byKey, l.reg.waiting)
+		l.folding.checkInvariants(t)
 	}
 }
 
