@@ -137,6 +137,8 @@ func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
 			b.until(`'default/late' in lens.view().stores.services.objects`)
 			b.sees("caption", "[data-step=sent]")
 			b.says("lag", "events behind")
+			b.worldRests()
+			b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`) // all is drawn
 			const shows = `document.querySelector('[data-test=objects-services]').textContent === String(lens.view().state.informers.services.objects%s)`
 			b.until(fmt.Sprintf(shows, " - 1"))
 			b.click("skip")
