@@ -72,7 +72,8 @@ func (ix *index[T]) setsOf(values []string) []*set {
 	return sets
 }
 
-// refile moves a slot from the sets that it is in to other sets. Empty sets go last, for a set may be old and new.
+// refile moves a slot from the sets that it is in to other sets. Sets that are empty then are deleted at the end, as a
+// set may be among the old and the new ones.
 func (ix *index[T]) refile(slot uint32, sets []*set) {
 	old := ix.filed.at(slot)
 	for _, s := range old {

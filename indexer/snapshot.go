@@ -39,7 +39,7 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 }
 
 func (s *Store[K, T]) takeMoment() *moment[K, T] {
-	s.mu.Lock()
+	s.mu.Lock() // not RLock: freeze marks the chunks
 	defer s.mu.Unlock()
 	latest := s.latest.Load()
 	if latest != nil {

@@ -35,7 +35,9 @@ type Store[K comparable, T any] struct {
 	writing sync.Mutex // held during a whole write, and locked before mu; guards answers
 	answers answers[K]
 
-	mu      sync.RWMutex // guards content. To change it takes writing and mu, to read it either of them
+	// mu guards content. To change it takes writing and mu, to read it either of them. A snapshot marks chunks with mu
+	// alone.
+	mu      sync.RWMutex
 	content content[K, T]
 	latest  atomic.Pointer[moment[K, T]] // what snapshots of the present content share; nil if there is none
 }

@@ -67,6 +67,7 @@ func panicUnlessHashable[K comparable](key K) {
 	_ = none[key]
 }
 
+// applyLocked takes the answers in the order in which Apply asked: by operation, then by index.
 func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
 	for i := range ops {
 		op := &ops[i]

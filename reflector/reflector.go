@@ -57,7 +57,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer r.running.Unlock()
-	defer func() { // changes something only after a panic
+	defer func() { // after a panic: otherwise the loop has stopped already
 		r.current.stream.close()
 		r.update(func() { r.current = stopped[T]() })
 	}()

@@ -78,9 +78,9 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	return i
 }
 
-// Run lists, watches and calls handlers until ctx ends. It returns when every goroutine of the informer is gone, so not
-// before the handlers have returned from the calls they are in. What waits for a handler then is dropped. An informer
-// runs once: a second Run returns ErrStarted at once.
+// Run lists, watches and calls handlers until ctx ends, or until the Run of Options.Feed does. It returns when every
+// goroutine of the informer is gone, so not before the handlers have returned from the calls they are in. What waits for
+// a handler then is dropped. An informer runs once: a second Run returns ErrStarted at once.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	alreadyStarted := i.fanout.start(ctx)
 	if alreadyStarted {
