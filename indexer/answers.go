@@ -45,5 +45,6 @@ func (a *answers[K]) forget() {
 	}
 	clear(a.values)
 	clear(a.strings)
+	clear(a.scratch[:cap(a.scratch)])                                                 // a function may have appended there and returned less
 	*a = answers[K]{strings: a.strings[:0], values: a.values[:0], scratch: a.scratch} // the rest is zero
 }

@@ -165,6 +165,18 @@ func TestUpdate_WithTheSameIndexValuesAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { s.GetByKey("7") }))
 }
 
+func TestAdd_KeepsNoValueThatAnIndexFunctionDidNotReturn(t *testing.T) {
+	s := newItems(Indexers[*item]{"one": func(_ *item, dst []string) ([]string, error) {
+		return append(dst, "returned", "not returned")[:1], nil
+	}})
+	for range 2 {
+		require.NoError(t, s.Add(&item{key: "a"}))
+		for _, kept := range s.answers.scratch[:cap(s.answers.scratch)] {
+			require.Empty(t, kept)
+		}
+	}
+}
+
 func TestApply_OfAFullBatchWithTheSameIndexValuesAllocatesNothing(t *testing.T) {
 	s := filled(t, 1000)
 	var ops []Op[string, *item]

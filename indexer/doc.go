@@ -40,7 +40,7 @@
 //   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
 //   - That an index function may write: it runs inside a write, so writing to its own store deadlocks.
 //   - That a lookup never waits. It waits for a write's change, and for a snapshot to copy the lists of chunks. Both wait
-//     for lookups to copy their answers.
+//     for lookups to copy their answers. A change that makes a map anew copies a quarter of what that once had.
 //
 // As deltafifo.KnownObjects the store is called with that queue's lock held. The store never calls the queue. If that
 // queue's process function writes to the store, index functions and OnError also run under the queue's lock.

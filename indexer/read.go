@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// GetByKey returns the object under key. It waits while a write changes the content. A write that waits also holds up
-// new readers, so a long ByIndex and a write behind it delay GetByKey.
+// GetByKey returns the object under key. It waits while a write changes the content, or a new snapshot is taken. One of
+// these that waits also holds up new readers, so a long ByIndex and a write behind it delay GetByKey.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -65,7 +65,8 @@ type Options struct {
 	// many objects it passed on, and how long it took from the server's answer, or the end of the list.
 	OnWatch func(events int, took time.Duration)
 	// Observe, if not nil, is shown each state once it is entered, events once they are decoded, and what the sink is
-	// given next. It may block: the stream's deadline is put off, as it is not by the other functions and the sink.
+	// given next. It may block: what the server sends waits in the connection, and the stream's deadline is put off, as it
+	// is not by the other functions and the sink.
 	Observe func([]observe.Observation[listwatch.Key])
 }
 

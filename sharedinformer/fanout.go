@@ -170,8 +170,8 @@ func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
 	}
 }
 
-// distributeLocked tells those that wait for a resourceVersion that a batch is in the store, and appends its notifications
-// to every backlog. It removes the listeners that are past their bound.
+// distributeLocked tells those that wait for a resourceVersion to look at the store again, and appends a batch's
+// notifications to every backlog. It removes the listeners that are past their bound.
 func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	if f.batchStored != nil {
 		close(f.batchStored)

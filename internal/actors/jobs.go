@@ -104,7 +104,7 @@ func playable(job *batchv1.Job) error {
 	}
 	for what, isAsked := range asked {
 		if isAsked {
-			return fmt.Errorf("Job %s/%s has %s, which is not played", job.Namespace, job.Name, what)
+			return fmt.Errorf("job %s/%s has %s, which is not played", job.Namespace, job.Name, what)
 		}
 	}
 	return nil

@@ -231,8 +231,8 @@ func TestPods_ADeletedOneEndsALittleLater(t *testing.T) {
 func TestActors_NameWhatTheyDoNotPlay(t *testing.T) {
 	onNode(t, func(n *node) {
 		n.create("good", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
-		require.EqualError(n, <-n.jobs, "Job default/good has suspend, which is not played")
+		require.EqualError(n, <-n.jobs, "job default/good has suspend, which is not played")
 		n.run("bad", corev1.RestartPolicyOnFailure)
-		require.ErrorContains(n, <-n.pods, "Pod default/bad exits with 1 and is to be started again (restartPolicy OnFailure), which is not played")
+		require.ErrorContains(n, <-n.pods, "pod default/bad exits with 1 and is to be started again (restartPolicy OnFailure), which is not played")
 	})
 }

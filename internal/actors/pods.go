@@ -79,7 +79,7 @@ func (p *Pods) sync(ctx context.Context, pod *corev1.Pod) (time.Duration, error)
 	}
 	code := p.exit(pod)
 	if code != 0 && pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
-		return 0, p.refuse(fmt.Errorf("Pod %s/%s exits with %d and is to be started again (restartPolicy OnFailure), which is not played: use Never",
+		return 0, p.refuse(fmt.Errorf("pod %s/%s exits with %d and is to be started again (restartPolicy OnFailure), which is not played: use Never",
 			pod.Namespace, pod.Name, code))
 	}
 	return later(status.StartTime.Add(starting+running), func() error {

@@ -102,8 +102,8 @@ func (b *body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Stall holds back the answers to such requests, from now on and until the function that it returns is called. It takes the place of
-// an earlier Stall, whose answers wait on for the earlier function: so nothing slips through between the two.
+// Stall holds back the answers to such requests, from now on and until the function that it returns is called. It takes
+// the place of an earlier Stall, whose answers wait on for the earlier function: so nothing slips through between the two.
 func (m *member) Stall(which func(uri string) bool) (goOn func()) {
 	stalled := make(chan struct{})
 	m.mu.Lock()

@@ -154,7 +154,7 @@ func (g goal) row() string {
 
 const goalsIntro = `# Benchmarks: the goals
 
-Made by ` + "`make goals`, and by `make bench`" + ` with all other rows; do not edit. [README.md](README.md) says how it is measured. A goal
+Made by ` + "`make goals`" + `; do not edit. [README.md](README.md) says how it is measured. A goal
 is met if the lower end of the interval meets it.
 
 `

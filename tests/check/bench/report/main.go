@@ -107,10 +107,9 @@ func report(root, raw, out string, only []string, o options) error {
 			return err
 		}
 	}
-	text, missing := goalsPage(goals, sections, only, time.Now())
-	err := errors.Join(os.WriteFile(filepath.Join(out, "goals.md"), []byte(text), 0o644), missing)
 	if !o.goalsOnly {
-		err = errors.Join(err, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(sections, time.Now())), 0o644))
+		return os.WriteFile(filepath.Join(out, "README.md"), []byte(page(sections, time.Now())), 0o644)
 	}
-	return err
+	text, missing := goalsPage(goals, sections, only, time.Now())
+	return errors.Join(os.WriteFile(filepath.Join(out, "goals.md"), []byte(text), 0o644), missing)
 }
