@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -145,10 +146,11 @@ var versionsGroup = group("versions", []check{
 	}},
 })
 
-// managersOf are the managedFields of an object.
+// managersOf are the managedFields of an object, by name. A server orders them by the second in which each was written.
 func managersOf(r *response) (managers []string) {
 	for _, entry := range r.meta().ManagedFields {
 		managers = append(managers, fmt.Sprintf("%s %s %s %s", entry.Manager, entry.Operation, entry.APIVersion, entry.FieldsV1))
 	}
+	slices.Sort(managers)
 	return managers
 }
