@@ -22,7 +22,8 @@ func Workloads(ctx context.Context, cfg *rest.Config) error {
 }
 
 // Jobs plays the Job controller, for Scenario.World: it creates the Pods of Jobs, and writes the status as they end. With it goes [Pods], or
-// PodsThatExit. A Job that is suspended or Indexed, or has a podFailurePolicy, is a finding of the oracle Runs.
+// PodsThatExit. A Job that is suspended or Indexed, or has a podFailurePolicy or podReplacementPolicy Failed, is a finding of the
+// oracle Runs.
 func Jobs(ctx context.Context, cfg *rest.Config) error {
 	client, err := clientOf(cfg)
 	if err != nil {
@@ -37,8 +38,8 @@ func Pods(ctx context.Context, cfg *rest.Config) error {
 	return PodsThatExit(func(*corev1.Pod) int32 { return 0 })(ctx, cfg)
 }
 
-// PodsThatExit is Pods with other exit codes. code is called by all plays at the same time. One that is not 0 lets the Pod fail, which must
-// have restartPolicy Never.
+// PodsThatExit is Pods with other exit codes. code is called by all plays at the same time, and may be called several times for a Pod: let it
+// depend on the Pod alone. One that is not 0 lets the Pod fail, which must have restartPolicy Never.
 func PodsThatExit(code func(pod *corev1.Pod) int32) Start {
 	return func(ctx context.Context, cfg *rest.Config) error {
 		client, err := clientOf(cfg)

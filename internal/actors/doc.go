@@ -30,8 +30,8 @@
 //     was ready before a change of the template still counts as ready while it is held.
 //   - A claim stays Pending, as nobody provisions volumes. The finalizer kubernetes.io/pvc-protection, which a real API
 //     server adds, is removed at once.
-//   - A Job that is suspended or Indexed, or has a podFailurePolicy, is not played, nor is a container that is started
-//     again.
+//   - A Job that is suspended or Indexed, or has a podFailurePolicy or podReplacementPolicy Failed, is not played, nor is a
+//     container that is started again.
 //   - A failed Pod's successor comes at once, without a back-off. ttlSecondsAfterFinished deletes nothing. Pods have no
 //     finalizer of their Job's, and uncountedTerminatedPods stays empty.
 //   - A Pod has no IP, its init containers and probes take no time, and there are no Nodes. The scheduler writes

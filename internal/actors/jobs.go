@@ -96,15 +96,18 @@ func (j *Jobs) sync(ctx context.Context, key listwatch.Key) (time.Duration, erro
 
 // playable returns an error for what a Job asks for and this actor does not do.
 func playable(job *batchv1.Job) error {
-	asked := map[string]bool{
-		"completionMode Indexed": ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion,
-		"suspend":                ptr.Deref(job.Spec.Suspend, false),
-		"podFailurePolicy":       job.Spec.PodFailurePolicy != nil,
-		"no selector":            job.Spec.Selector == nil, // with manualSelector; a real server refuses it
-	}
-	for what, isAsked := range asked {
-		if isAsked {
-			return fmt.Errorf("job %s/%s has %s, which is not played", job.Namespace, job.Name, what)
+	for _, asked := range []struct {
+		what string
+		is   bool
+	}{
+		{"completionMode Indexed", ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion},
+		{"suspend", ptr.Deref(job.Spec.Suspend, false)},
+		{"podFailurePolicy", job.Spec.PodFailurePolicy != nil}, // before the next one, which a real server then makes the default
+		{"podReplacementPolicy Failed", ptr.Deref(job.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed) != batchv1.TerminatingOrFailed},
+		{"no selector", job.Spec.Selector == nil}, // with manualSelector; a real server refuses it
+	} {
+		if asked.is {
+			return fmt.Errorf("job %s/%s has %s, which is not played", job.Namespace, job.Name, asked.what)
 		}
 	}
 	return nil

@@ -228,10 +228,41 @@ func TestPods_ADeletedOneEndsALittleLater(t *testing.T) {
 	})
 }
 
-func TestActors_NameWhatTheyDoNotPlay(t *testing.T) {
+func TestPods_OneThatSomebodyElseSaysIsWaitingEnds(t *testing.T) {
 	onNode(t, func(n *node) {
-		n.create("good", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
-		require.EqualError(n, <-n.jobs, "job default/good has suspend, which is not played")
+		n.run("always", corev1.RestartPolicyAlways)
+		apiservertest.Pass(3 * time.Second)
+		pods := n.CoreV1().Pods("default")
+		pod, err := pods.Get(n.Context(), "always", metav1.GetOptions{})
+		require.NoError(n, err)
+		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+		_, err = pods.UpdateStatus(n.Context(), pod, metav1.UpdateOptions{})
+		require.NoError(n, err)
+		require.NoError(n, pods.Delete(n.Context(), "always", metav1.DeleteOptions{}))
+		apiservertest.Pass(3 * time.Second)
+		require.Empty(n, n.podsAre())
+	})
+}
+
+func TestActors_NameWhatTheyDoNotPlay(t *testing.T) {
+	for what, ask := range map[string]func(*batchv1.JobSpec){
+		"suspend":                     func(spec *batchv1.JobSpec) { spec.Suspend = new(true) },
+		"podReplacementPolicy Failed": func(spec *batchv1.JobSpec) { spec.PodReplacementPolicy = new(batchv1.Failed) },
+		"podFailurePolicy": func(spec *batchv1.JobSpec) {
+			spec.PodReplacementPolicy, spec.PodFailurePolicy = new(batchv1.Failed), &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{}}
+		},
+	} {
+		onNode(t, func(n *node) {
+			n.create("good", ask)
+			select {
+			case err := <-n.jobs:
+				require.EqualError(n, err, "job default/good has "+what+", which is not played")
+			case <-time.After(time.Minute):
+				require.Fail(n, "a Job is played", what)
+			}
+		})
+	}
+	onNode(t, func(n *node) {
 		n.run("bad", corev1.RestartPolicyOnFailure)
 		require.ErrorContains(n, <-n.pods, "pod default/bad exits with 1 and is to be started again (restartPolicy OnFailure), which is not played")
 	})

@@ -152,8 +152,11 @@ func end(pod *corev1.Pod, code int32) {
 	for i := range pod.Status.ContainerStatuses {
 		c := &pod.Status.ContainerStatuses[i]
 		c.Ready, c.Started = false, &started
-		c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ExitCode: code, Reason: reason, StartedAt: c.State.Running.StartedAt, FinishedAt: now}}
+		terminated := &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: now}
+		if r := c.State.Running; r != nil { // others may have written that it waits
+			terminated.StartedAt = r.StartedAt
+		}
+		c.State = corev1.ContainerState{Terminated: terminated}
 	}
 }
 
