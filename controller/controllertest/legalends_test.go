@@ -3,6 +3,7 @@ package controllertest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -106,6 +107,11 @@ func TestLegalEnds_AnInvariantThatIsBrokenThereIsAFinding(t *testing.T) {
 	report := explore(t, scenario)
 	require.Zero(t, report.Planned)
 	require.Equal(t, when, only(t, report).Faults)
+
+	setFlag(t, "fault", "500 error: program create secrets default/web-two #1")
+	report = explore(t, scenario)
+	require.Equal(t, 1, report.Fired)
+	require.Empty(t, report.Findings, "another plan is named")
 }
 
 // With -v the test says once what is legal, too, and with the flag how it came to be.
@@ -137,6 +143,13 @@ func TestLegalEnds_AreToldOnce(t *testing.T) {
 		when + ": … and 2 more",
 	}, legal)
 	require.NotContains(t, printed, "sees ADDED")
+
+	longer := hurried(many, controllertest.HoldSeconds)
+	longer.Steps = append(longer.Steps[:3], controllertest.Wait(time.Second), controllertest.Patch("configmap/web", `{"data":{"text":"three"}}`), controllertest.Settle())
+	printedOfLonger := printedBy(t, func(t *testing.T) { controllertest.Explore(t, longer) })
+	for n := range 5 {
+		require.Equal(t, 1, strings.Count(printedOfLonger, fmt.Sprintf(": Secret default/web%d-one: missing\n", n)), "also what one timing had no room for")
+	}
 
 	setFlag(t, "fault", when)
 	printed = printedBy(t, func(t *testing.T) { controllertest.Explore(t, scenario) })

@@ -25,8 +25,9 @@ type played struct {
 	watched  map[string]bool
 	leases   bool // the program asked for Leases
 	problems []problem
-	dropped  int  // problems that were not kept
-	stopped  bool // the program has written too much
+	gaveUp   []string // refused writes that the program did not try after the last step
+	dropped  int      // problems that were not kept
+	stopped  bool     // the program has written too much
 	fired    int
 	late     int // writes after the end
 	kinds    meta.RESTMapper
@@ -120,7 +121,7 @@ func (w *world) play(t *testing.T, p *played) {
 		p.keep(w, "at the end")
 		p.late = w.lookOut()
 	}
-	w.judgeRefused()
+	p.gaveUp = w.judgeRefused()
 	w.stop()
 	p.kinds = c.mapper
 }
@@ -170,6 +171,9 @@ func (w *world) takeSteps(c *cluster, p *played) bool {
 		}
 		last = fmt.Sprintf("step %d", n+1)
 		w.note("", "--- %s: %s", last, step.name)
+		if step.acts() {
+			w.acted = time.Now()
+		}
 		if err := w.take(step, c); err != nil {
 			w.found(Runs, "%s, %s: %v", last, step.name, err)
 			return false

@@ -85,13 +85,15 @@ func TestDeleteAny_LeavesTheServersOwnObjectsAlone(t *testing.T) {
 	explore(t, controllertest.Scenario{
 		Start: secretOnce, Faults: []controllertest.Fault{controllertest.LoseAnswer},
 		Steps: []controllertest.Step{
-			controllertest.ApplyText("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}"), controllertest.Settle()},
+			controllertest.ApplyText("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}\n" +
+				"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: after}}"),
+			controllertest.Settle()},
 		Moves: []controllertest.Move{controllertest.DeleteAny("service")},
 		Always: func(v controllertest.View) error {
 			if v.Get("Service", "default", "kubernetes") == nil {
 				return errors.New("the API server's own Service is gone")
 			}
-			if v.Get("Secret", "default", "once") != nil && v.Get("Service", "default", "web") == nil {
+			if v.Get("ConfigMap", "default", "after") != nil && v.Get("Service", "default", "web") == nil {
 				gone.Store(true)
 			}
 			return nil

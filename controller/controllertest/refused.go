@@ -63,19 +63,25 @@ func (w *world) noteFailing() {
 	}
 }
 
-// judgeRefused is asked at the end of a play.
-func (w *world) judgeRefused() {
+// judgeRefused is asked at the end of a play. A write that was not tried after the last step is not wanted any more: a queue at its longest
+// back-off has tried again by now. These are returned.
+func (w *world) judgeRefused() (gaveUp []string) {
 	w.noteFailing()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.plan) > 0 {
-		return // a fault may be the reason, and the other oracles ask what came of it
+		return nil // a fault may be the reason, and the other oracles ask what came of it
 	}
 	for _, words := range slices.Sorted(maps.Keys(w.refused)) {
 		r := w.refused[words]
-		w.foundAtLocked(r.object, Succeeds, "%s is refused %d times, and never gets through afterwards; at %v the answer is %s",
-			words, r.count, r.last.Sub(w.began).Round(time.Millisecond), r.answer)
+		answer := fmt.Sprintf("at %v the answer is %s", r.last.Sub(w.began).Round(time.Millisecond), r.answer)
+		if r.last.Before(w.acted) {
+			gaveUp = append(gaveUp, fmt.Sprintf("%s is refused %d times, and not tried after the last step; %s", words, r.count, answer))
+			continue
+		}
+		w.foundAtLocked(r.object, Succeeds, "%s is refused %d times, and never gets through afterwards; %s", words, r.count, answer)
 	}
+	return gaveUp
 }
 
 // messageOf is what a Status says, in JSON or protobuf.

@@ -2,6 +2,7 @@ package controllertest
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -52,6 +53,44 @@ func TestSucceeds_AWriteThatGetsThroughLater(t *testing.T) {
 		Settle(), ApplyText("{apiVersion: v1, kind: Namespace, metadata: {name: records}}"), Settle()}}
 	_, _, err := s.reference(t)
 	require.NoError(t, err)
+}
+
+// keepPort gives a Service the port that a ConfigMap says, and looks every ten seconds whether it has it.
+func keepPort(ctx context.Context, cfg *rest.Config) error {
+	client := kubernetes.NewForConfigOrDie(cfg).CoreV1()
+	for ctx.Err() == nil {
+		wanted, err := client.ConfigMaps("default").Get(ctx, "port", metav1.GetOptions{})
+		service, notFound := client.Services("default").Get(ctx, "web", metav1.GetOptions{})
+		if err == nil && notFound == nil {
+			port, _ := strconv.Atoi(wanted.Data["port"])
+			if service.Spec.Ports[0].Port != int32(port) {
+				service.Spec.Ports[0].Port = int32(port)
+				_, _ = client.Services("default").Update(ctx, service, metav1.UpdateOptions{})
+			}
+		}
+		select {
+		case <-time.After(10 * time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func TestSucceeds_AWriteThatNobodyWantsAnyMore(t *testing.T) {
+	wrong := []Step{
+		ApplyText("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}\n" +
+			"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: port}, data: {port: '80'}}"),
+		Settle(), Patch("configmap/port", `{"data":{"port":"70000"}}`), Settle(),
+	}
+	s := Scenario{Start: keepPort, Quiet: time.Minute, Limit: 2000, Steps: wrong}
+	_, _, err := s.reference(t)
+	require.ErrorContains(t, err, "succeeds: program update services default/web is refused")
+
+	s.Steps = append(s.Steps, Patch("configmap/port", `{"data":{"port":"80"}}`), Settle())
+	reference, _, err := s.reference(t)
+	require.NoError(t, err)
+	require.Len(t, reference.gaveUp, 1)
+	require.Regexp(t, `^program update services default/web is refused \d+ times, and not tried after the last step; at .* the answer is 422 `, reference.gaveUp[0])
 }
 
 func TestSucceeds_WhatIsNotAskedFor(t *testing.T) {

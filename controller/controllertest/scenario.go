@@ -79,7 +79,7 @@ const (
 	// clean-up less often than Quiet is still at work then: it switches this off, or settles for longer.
 	CleansUp Oracle = "cleans up"
 	// Succeeds: without faults no write of the program fails for good. One does if before a Settle is over it has been refused three times, over a
-	// second or longer, and never gets through until the end. That a creation finds the name taken, and a deletion nothing, is no refusal.
+	// second or longer, and never gets through until the end, though it is tried after the last step that acts. That a creation finds the name taken, and a deletion nothing, is no refusal.
 	Succeeds Oracle = "succeeds"
 	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"

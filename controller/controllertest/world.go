@@ -57,6 +57,7 @@ type world struct {
 	effective int                  // writes that changed something
 	paces     map[string]*pace     // by object
 	refused   map[string]*refusals // by a request's words
+	acted     time.Time            // when the last step began, but for those that only wait
 	exits     int                  // how often the program has ended by itself
 	writes    []written
 	log       []entry
