@@ -23,7 +23,8 @@ export function House(props) {
   const now = useReplay(lens, live, slowness);
   const replay = view.past ? replayOf(view) : now;
   const then = told(props, now);
-  const server = useServer(view);
+  const answer = useServer(view);
+  const server = then === view ? answer : null; // of the dots' moment it is not known
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
     <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
@@ -37,7 +38,7 @@ export function House(props) {
       <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} view=${then} />`)}</ol>
       <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />
     </div>
-    <${Versions} view=${view} server=${server} words=${words} /></section>`;
+    <${Versions} view=${then} server=${server} words=${words} /></section>`;
 }
 
 // replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.

@@ -117,7 +117,18 @@ const stopReplay = `(() => {
   window.setTimeout = (f, ms, ...rest) => (String(f).includes('pauseAfter') ? -1 : set(f, ms, ...rest));
 })()`
 
-// In the story and in a lesson the boxes show the moment of the dots. The dot of the change has just begun.
+// recordAnswer keeps what the server answered last, when it was asked for its versions of the chosen object.
+const recordAnswer = `(() => {
+  const ask = window.fetch;
+  window.fetch = async (address, ...rest) => {
+    const got = await ask(address, ...rest);
+    if (String(address).startsWith('api/versions')) window.answer = await got.clone().json();
+    return got;
+  };
+})()`
+
+// In the story and in a lesson the boxes show the moment of the dots. The dot of the change has just begun. The server has an Ingress
+// already, and has sent it: no box says otherwise.
 func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
 	t.Parallel()
 	chromium(t)
@@ -131,9 +142,11 @@ func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
 			} else {
 				b.sees("stage", "[data-stage=trying]")
 			}
+			b.chooses("default/late")
 			b.rests()
 			eval[any](b, stopReplay)
-			eval[any](b, `lens.act('apply', { yaml: 'apiVersion: v1\nkind: Service\nmetadata: {name: late, namespace: default}\nspec: {ports: [{port: 80}]}' })`)
+			eval[any](b, recordAnswer)
+			eval[any](b, `lens.act('apply', { yaml: 'apiVersion: v1\nkind: Service\nmetadata: {name: late, namespace: default, annotations: {ingress/http: "true"}}\nspec: {ports: [{port: 80}]}' })`)
 			b.until(`'default/late' in lens.view().stores.services.objects`)
 			b.sees("caption", "[data-step=sent]")
 			b.says("lag", "events behind")
@@ -141,8 +154,14 @@ func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
 			b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`) // all is drawn
 			const shows = `document.querySelector('[data-test=objects-services]').textContent === String(lens.view().state.informers.services.objects%s)`
 			b.until(fmt.Sprintf(shows, " - 1"))
+			b.until(`window.answer?.Ingress`)
+			eval[any](b, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))`)
+			b.until(`!document.querySelector('[data-test^=unsent]')`)
+			b.says("version-Service-server", "last sent")
+			b.says("version-Service-store", "none")
 			b.click("skip")
 			b.until(fmt.Sprintf(shows, ""))
+			b.says("version-Ingress-server", "server")
 		})
 	}
 }
