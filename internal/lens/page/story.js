@@ -57,9 +57,9 @@ export function Story({ view, lens, words, choose }) {
     }
   }, [scene]);
   useEffect(() => {
-    lens.tell(scene >= 0);
+    lens.tell(isPlaying);
     return () => lens.tell(false);
-  }, [scene >= 0]);
+  }, [isPlaying]);
   const again = () => {
     byItself.current = false;
     setScene(0);

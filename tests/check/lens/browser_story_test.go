@@ -25,6 +25,7 @@ func TestStory_IsToldOnAFirstVisit(t *testing.T) {
 	b.until(`lens.view().isTold`)
 	b.sees("mark-tombstone")
 	b.sees("story", "[data-scene='6']")
+	b.until(`!lens.view().isTold`) // one's own acts are seen at once
 	b.until(`['0', '1', '2', '3', '4', '5', '6'].every((scene) => told[scene])`)
 	assert.Contains(t, eval[string](b, `told[0]`), "A Service is created")
 	assert.True(t, eval[bool](b, `told.ingress && told.differs`))
