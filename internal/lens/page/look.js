@@ -48,7 +48,8 @@ export function slowest(events) {
 }
 
 // whyOf tells why a key was reconciled the last n times, from its journey: {reasons, wakesItself}. reasons are [reason, n], the
-// most frequent first, and add up to n: a reconcile that several led to has them as one, with + between. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
+// most frequent first, and add up to n: a reconcile that several led to has them as one, with + between. As in the package
+// lens, a key wakes itself if its last reconciles had no other causes than its own writes.
 export function whyOf(journey, n) {
   const known = new Map(journey.map((e) => [e.seq, e]));
   const causesOf = (e) => (e.because ?? []).flatMap((seq) => known.get(seq) ?? []);
@@ -78,19 +79,21 @@ function reasonOf({ at }, before, own) {
   return `${told || (own.has(rv) ? 'own' : actions[action])} ${kind}`;
 }
 
-// useWhy asks for the journeys of some keys now and then, and returns the rows as they were then, each with whyOf it.
-function useWhy(lens, rows) {
-  const [told, setTold] = useState([]);
+// useWhy asks for the journeys of some keys now and then, and returns the rows as they were then, each with whyOf it. Another
+// world has none at first.
+function useWhy(lens, { world, rows }) {
+  const [told, setTold] = useState({ rows: [] });
   const asked = useRef(-Infinity);
   useEffect(() => {
     const ask = async () => {
       asked.current = performance.now();
-      setTold(await Promise.all(rows.map(async (row) => ({ ...row, ...whyOf(await lens.journey(row.key).catch(() => []), row.n) }))));
+      const asking = rows.map(async (row) => ({ ...row, ...whyOf(await lens.journey(row.key).catch(() => []), row.n) }));
+      setTold({ world, rows: await Promise.all(asking) });
     };
     const timer = setTimeout(ask, Math.max(0, asked.current + askEvery - performance.now()));
     return () => clearTimeout(timer);
-  }, [rows.map(({ key, n }) => key + n).join()]);
-  return told;
+  }, [world, rows.map(({ key, n }) => key + n).join()]);
+  return told.world === world ? told.rows : [];
 }
 
 function Why({ reasons, wakesItself, name, words }) {
@@ -101,7 +104,7 @@ function Why({ reasons, wakesItself, name, words }) {
 export function Look({ view, words, choose, lens }) {
   const waiting = behind(view);
   const slow = useSlowly(view, () => slowest(view.events));
-  const busiest = useWhy(lens, useSlowly(view, () => reconciles(view.events)));
+  const busiest = useWhy(lens, useSlowly(view, () => ({ world: view.world, rows: reconciles(view.events) })));
   return html`<section class="look" aria-labelledby="look-title" data-test="look"><h2 id="look-title">${words.look}</h2>
     ${view.can !== null && html`<p class="does" data-test="cannot">${words.cannot}</p>`}
     <h3>${words.behind}</h3>

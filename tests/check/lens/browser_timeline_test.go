@@ -264,4 +264,11 @@ func TestLook_SaysWhatIsSlowAndWhyAKeyWasReconciled(t *testing.T) {
 	b.isAccessible("look")
 	b.click("lang-zh")
 	b.says("busiest", "自己对 Ingress 的写入回来了")
+	// Another world has no such key, whether or not its server answers.
+	eval[any](b, `(() => {
+  const ask = window.fetch;
+  window.fetch = (address, ...rest) => (String(address).startsWith('api/journey') ? new Promise(() => {}) : ask(address, ...rest));
+})()`)
+	b.click("reset")
+	b.until(`lens.view().world > 1 && !document.querySelector('[data-test=busiest] li')`)
 }
