@@ -16,7 +16,7 @@ export function Chips({ view, run, words }) {
   return on.length > 0 && html`<ul class="chips" data-test="chips" aria-label=${words.faultsOn}>${on.map((name) => {
     const [, , state] = words.faults[name];
     return html`<li key=${name}>${allows(view, 'fault') ? html`<button type="button" class="chip" data-test=${'chip-' + name}
-      onClick=${() => run('fault', { name, on: false })}>✂ ${state} · ${name === 'cut' ? words.mend : words.end}</button>` : state}</li>`;
+      onClick=${() => run('fault', { name, on: false })}>✂ ${state} · ${name === 'cut' ? words.mend : words.end()}</button>` : state}</li>`;
   })}</ul>`;
 }
 

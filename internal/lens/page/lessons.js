@@ -184,7 +184,7 @@ const Acts = ({ words, page, acts }) => acts.length > 0 && html`<section><h3>${w
 // labelOf says an act as the buttons of the page do.
 function labelOf({ act, label, body: { name, on, ...body } }, page) {
   const [does] = page.faults[name] ?? [page[act] ?? act];
-  const ended = name === 'cut' ? page.cutMend : `${page.end}: ${does}`;
+  const ended = name === 'cut' ? page.cutMend : page.end(does);
   return [on === false ? ended : does, ...(label ? [label] : Object.values(body))].join(' ');
 }
 

@@ -233,7 +233,7 @@ export const en = {
   break: 'All faults',
   allHandlers: 'all',
   faultsOn: 'Faults that are on',
-  end: 'end',
+  end: (fault) => (fault ? `end: ${fault}` : 'end'),
   mend: 'mend',
   mute: 'Mute the observers',
   muteDoes: 'The layers go on, the page stands still.',

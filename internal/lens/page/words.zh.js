@@ -232,7 +232,7 @@ export const zh = {
   break: '全部故障',
   allHandlers: '全部',
   faultsOn: '正在生效的故障',
-  end: '结束',
+  end: (fault) => (fault ? `结束：${fault}` : '结束'),
   mend: '恢复',
   mute: '让观察者静音',
   muteDoes: '各层继续运行，页面保持不动。',
