@@ -39,7 +39,7 @@ ci:
 bench:
 	cd tests/check/bench && go run ./report -count 10
 
-# What goals are about, again, a quarter of an hour: docs/results/benchmarks/goals.md.
+# What goals are about, again, six minutes: docs/results/benchmarks/goals.md.
 goals:
 	cd tests/check/bench && go run ./report -goals
 

@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,6 +78,9 @@ type options struct {
 func report(root, raw, out string, only []string, o options) error {
 	if o.goalsOnly {
 		raw = filepath.Join(raw, "goals") // those of the other rows stay as they are
+		only = slices.DeleteFunc(slices.Clone(only), func(layer string) bool {
+			return !slices.ContainsFunc(goals, func(g goal) bool { return g.layer == layer })
+		})
 	}
 	if err := errors.Join(os.MkdirAll(raw, 0o755), os.MkdirAll(out, 0o755)); err != nil {
 		return err
