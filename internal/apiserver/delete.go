@@ -160,7 +160,11 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 		s.markDeleted(ep, obj)
 	}
 	if grace > 0 && !isMarked || isShorter {
-		end := metav1.NewTime(now().Add(time.Duration(grace) * time.Second))
+		end := endOfGrace(current, grace)
+		if end.Before(ptr.To(now())) {
+			end = now()
+			grace = min(grace, 1) // what has to end it still has a moment
+		}
 		obj.SetDeletionTimestamp(&end)
 		obj.SetDeletionGracePeriodSeconds(&grace)
 	}
@@ -171,18 +175,35 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 	return obj, false, nil
 }
 
-// graceOf is how many seconds a Pod has to end after its deletion: none if it runs on no node. Another deletion can only shorten them.
+// endOfGrace is when so many seconds have passed since the deletion: the one that comes now, or the first.
+func endOfGrace(current resource.Object, grace int64) metav1.Time {
+	deleted := now()
+	if inGrace(current) {
+		deleted = metav1.NewTime(current.GetDeletionTimestamp().Add(-time.Duration(*current.GetDeletionGracePeriodSeconds()) * time.Second))
+	}
+	return metav1.NewTime(deleted.Add(time.Duration(grace) * time.Second))
+}
+
+// graceOf is how many seconds a Pod has to end after its deletion: none if it runs on no node, or has ended before that. Another
+// deletion can only shorten them.
 func (s *Server) graceOf(obj resource.Object, opts *metav1.DeleteOptions) int64 {
 	pod, ok := obj.(*corev1.Pod)
-	hasEnded := ok && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
-	if !ok || !s.options.PodGrace || pod.Spec.NodeName == "" || hasEnded {
+	if !ok || !s.options.PodGrace {
 		return 0
 	}
-	grace := ptr.Deref(opts.GracePeriodSeconds, ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0))
-	if pod.DeletionGracePeriodSeconds != nil {
-		grace = min(grace, *pod.DeletionGracePeriodSeconds)
+	asked := opts.GracePeriodSeconds
+	if asked != nil && *asked < 0 {
+		asked = ptr.To[int64](1)
 	}
-	return grace
+	if inGrace(pod) {
+		grace := *pod.DeletionGracePeriodSeconds
+		return min(ptr.Deref(asked, grace), grace)
+	}
+	hasEnded := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	if pod.Spec.NodeName == "" || hasEnded {
+		return 0
+	}
+	return ptr.Deref(asked, ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0))
 }
 
 // inGrace tells whether a deleted object has yet to end.

@@ -324,7 +324,35 @@ func TestDelete_APodOnANodeHasItsGrace(t *testing.T) {
 	ended := []byte(`{"status":{"phase":"Failed"}}`)
 	_, err = pods.Patch(c.Context(), "web", types.MergePatchType, ended, metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{}), "it has ended")
+	require.EqualValues(t, 30, graceAfter(metav1.DeleteOptions{}), "it has ended, and the first deletion's grace goes on")
+	require.EqualValues(t, 1, graceAfter(metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](-1)}))
+	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+
+	create("node")
+	_, err = pods.Patch(c.Context(), "web", types.MergePatchType, ended, metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	require.EqualValues(t, -1, graceAfter(metav1.DeleteOptions{}), "it had ended before")
+}
+
+// A shorter grace counts from the first deletion. If it is over already, a moment is left.
+func TestDelete_AShorterGraceOfAPodCountsFromItsDeletion(t *testing.T) {
+	apiservertest.InBubble(t, apiserver.Options{PodGrace: true}, func(t *testing.T, c *apiservertest.Server) {
+		pods := c.Client.CoreV1().Pods("default")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+		pod.Spec.NodeName, pod.Spec.Containers = "node", []corev1.Container{{Name: "web", Image: "web"}}
+		_, err := pods.Create(c.Context(), pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+		deleted := time.Now()
+		for _, step := range []struct{ asked, grace, after time.Duration }{{30, 30, 30}, {15, 15, 15}, {12, 1, 20}} {
+			seconds := int64(step.asked)
+			require.NoError(t, pods.Delete(c.Context(), "web", metav1.DeleteOptions{GracePeriodSeconds: &seconds}))
+			pod, err := pods.Get(c.Context(), "web", metav1.GetOptions{})
+			require.NoError(t, err)
+			require.EqualValues(t, step.grace, *pod.DeletionGracePeriodSeconds)
+			require.WithinDuration(t, deleted.Add(step.after*time.Second), pod.DeletionTimestamp.Time, time.Second)
+			apiservertest.Pass(10 * time.Second)
+		}
+	})
 }
 
 func TestDelete_InTheForegroundAPodKeepsItsGrace(t *testing.T) {
