@@ -54,7 +54,7 @@ func TestScenario_IgnoreIsAKindOrAFieldOfIt(t *testing.T) {
 }
 
 func TestCommand_FindsTheTestAgain(t *testing.T) {
-	require.Equal(t, `go test -run '^TestA$/^b\(1\)\+c.s$' -controllertest.fault='500 error: x #1'`, command("TestA/b(1)+c's", "500 error: x #1"))
+	require.Equal(t, `go test -run '^TestA$/^b\(1\)\+c.s$' -controllertest.fault='500 error: x #1'`, command("TestA/b(1)+c's", "'500 error: x #1'"))
 }
 
 func TestRequest_WhatHasNoNameAndNoFaults(t *testing.T) {

@@ -14,6 +14,7 @@ type Report struct {
 	Writes   int      // of the program, without faults
 	Planned  int      // plans of one fault, or of a pair
 	Fired    int      // of those: all faults came to their request
+	Requests int      // that faults of these hit
 	NotFired []string // the others
 	Unsteady []string // plans that did not always end alike, and how often they ended how; see -controllertest.times
 	Took     time.Duration
@@ -28,22 +29,24 @@ type Finding struct {
 	Story    string   // what happened around the objects concerned
 	Seed     uint64   // draws the moves; of no meaning without Scenario.Moves
 
-	log  []entry
-	made map[string]string
+	log     []entry
+	made    map[string]string
+	essence string // of what the oracles said; see grouped
 }
 
 // Session is all that happened, as a file for cmd/lens --session. It is made anew at each call.
 func (f Finding) Session() []byte { return sessionOf(f.log, f.made) }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d writes of the program, %d plans of faults, of which %d came to pass, %d findings; %.1f s, %.0f plans a second",
-		r.Writes, r.Planned, r.Fired, len(r.Findings), r.Took.Seconds(), float64(r.Planned)/r.Took.Seconds())
+	return fmt.Sprintf("%d writes of the program, %d plans of faults, of which %d came to pass and hit %d requests; %d findings in %d groups; %.1f s, %.0f plans a second",
+		r.Writes, r.Planned, r.Fired, r.Requests, len(r.Findings), len(grouped(r.Findings)), r.Took.Seconds(), float64(r.Planned)/r.Took.Seconds())
 }
 
 // add adds what another sequence of steps has led to.
 func (r *Report) add(other Report) {
 	r.Writes += other.Writes
 	r.Planned += other.Planned
+	r.Requests += other.Requests
 	r.Fired += other.Fired
 	r.NotFired = append(r.NotFired, other.NotFired...)
 	r.Unsteady = append(r.Unsteady, other.Unsteady...)
@@ -98,11 +101,11 @@ func timesOf(ends map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// command plays a plan again.
+// command plays a plan again, which is in quotes.
 func command(test, plan string) string {
 	parts := strings.Split(test, "/")
 	for n, part := range parts {
 		parts[n] = "^" + strings.ReplaceAll(regexp.QuoteMeta(part), "'", ".") + "$"
 	}
-	return fmt.Sprintf("go test -run '%s' -controllertest.fault='%s'", strings.Join(parts, "/"), plan)
+	return fmt.Sprintf("go test -run '%s' -controllertest.fault=%s", strings.Join(parts, "/"), plan)
 }

@@ -30,15 +30,12 @@ func Run(t *testing.T, s Scenario) {
 	t.Helper()
 	s.firstOnly = failfast()
 	report := Explore(t, s)
-	for _, finding := range report.Findings {
-		again := command(t.Name(), finding.Faults)
-		if len(s.Moves) > 0 {
-			again += fmt.Sprint(" -controllertest.seed=", finding.Seed)
-		}
-		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story, again)
+	groups := grouped(report.Findings)
+	for _, g := range groups {
+		t.Error(g.text(t.Name(), len(s.Moves) > 0))
 	}
-	if *saved != "" && len(report.Findings) > 0 {
-		if err := os.WriteFile(*saved, report.Findings[0].Session(), 0o644); err != nil {
+	if *saved != "" && len(groups) > 0 {
+		if err := os.WriteFile(*saved, groups[0][0].Session(), 0o644); err != nil {
 			t.Error(err)
 		}
 	}
@@ -48,10 +45,10 @@ func Run(t *testing.T, s Scenario) {
 	for _, plan := range report.Unsteady {
 		t.Logf("does not always end alike: %s", plan)
 	}
-	t.Log(report)
 	if *times > 1 {
 		t.Logf("each plan %d times: %d of %d always ended alike", *times, report.Planned-len(report.Unsteady), report.Planned)
 	}
+	t.Log(report) // the last line of a test that fails
 }
 
 // failfast is go test's flag. A finding fails a test of Run, and so is enough; whoever calls Explore wants all of them.
@@ -126,6 +123,7 @@ func (s *Scenario) explore(t *testing.T) Report {
 		}
 	}
 	var mu sync.Mutex // protects the report and what follows
+	hit := map[request]bool{}
 	matched := map[string]bool{}
 	reference.addMatched(matched)
 	inParallel(len(plans), func(n int) {
@@ -151,6 +149,9 @@ func (s *Scenario) explore(t *testing.T) Report {
 			defer mu.Unlock()
 			if p.fired == len(plans[n]) {
 				report.Fired++
+				for _, fault := range plans[n] {
+					hit[fault.at] = true
+				}
 			} else {
 				report.NotFired = append(report.NotFired, describe(plans[n]))
 			}
@@ -164,6 +165,7 @@ func (s *Scenario) explore(t *testing.T) Report {
 			}
 		})
 	})
+	report.Requests = len(hit)
 	slices.SortFunc(report.Findings, func(a, b Finding) int { return strings.Compare(a.Faults, b.Faults) })
 	slices.Sort(report.NotFired)
 	slices.Sort(report.Unsteady)
@@ -342,6 +344,7 @@ func (p played) finding(problems []problem, concerned map[string]bool) (finding 
 	if len(problems) > 0 {
 		finding.Broken = slices.Sorted(maps.Keys(broken))
 		finding.Story, finding.log, finding.made = p.story(concerned), p.log, p.made
+		finding.essence = essenceOf(problems, p.made)
 	}
 	return finding
 }

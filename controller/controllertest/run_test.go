@@ -262,17 +262,41 @@ func TestAlways_MayAskWhetherARandomValueStays(t *testing.T) {
 func printedBy(t *testing.T, do func(t *testing.T)) string {
 	t.Helper()
 	setFlagOf(t, "test", "v", "true")
+	return printed(t, do)
+}
+
+// printed returns what a test prints.
+func printed(t *testing.T, do func(t *testing.T)) string {
+	t.Helper()
 	setFlagOf(t, "test", "count", "1")
-	printed, err := os.CreateTemp(t.TempDir(), "")
+	out, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
-	defer printed.Close()
+	defer out.Close()
 	shown := os.Stdout
 	defer func() { os.Stdout = shown }()
-	os.Stdout = printed
+	os.Stdout = out
 	testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "inner", F: do}})
-	text, err := os.ReadFile(printed.Name())
+	text, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
 	return string(text)
+}
+
+// Without -v, too.
+func TestRun_TellsABugOnceAndEndsWithTheSummary(t *testing.T) {
+	setFlagOf(t, "test", "v", "false")
+	scenario := controllertest.Scenario{Start: start(createThenRecord), Always: oneSecret,
+		Faults: []controllertest.Fault{controllertest.CrashAfter, controllertest.LoseAnswer, controllertest.Conflict},
+		Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}}
+	text := printed(t, func(t *testing.T) { controllertest.Run(t, scenario) })
+	require.Contains(t, text, "--- FAIL: inner")
+	require.Equal(t, 1, strings.Count(text, "play it again: go test"))
+	require.Contains(t, text, "the same in 2 more plans:")
+	require.Regexp(t, `2 writes of the program, 5 plans of faults, of which 5 came to pass and hit 2 requests; 3 findings in 1 groups; .* plans a second\n$`, text)
+
+	setFlag(t, "fault", "answer lost: program create secrets default/web-* #1")
+	text = printed(t, func(t *testing.T) { controllertest.Run(t, scenario) })
+	require.Contains(t, text, "*** answer lost")
+	require.NotContains(t, text, "the same in")
 }
 
 func TestChance_IsToldOnceAndNotAtAnyLength(t *testing.T) {
