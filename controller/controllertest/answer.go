@@ -71,7 +71,7 @@ func (w *world) handle(from *instance, req request, answer http.ResponseWriter, 
 	}
 	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
 	h := &hit{world: w, request: req, from: from, answer: answer,
-		commit: func(to http.ResponseWriter) { w.commit(req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
+		commit: func(to http.ResponseWriter) { w.commit(from, req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
 	if from != nil && from.isCutOff(req) {
 		time.Sleep(inVain)
 		h.breakOff()
@@ -104,9 +104,9 @@ func (w *world) due(req request) Fault {
 	return ""
 }
 
-// commit lets the server handle a write, and asks Always about what came of it.
-func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request) {
-	seen := &observed{ResponseWriter: answer, code: http.StatusOK, keep: strings.HasSuffix(req.object, "*")}
+// commit lets the server handle a write, and asks Always about what came of it. from is nil if others write.
+func (w *world) commit(from *instance, req request, answer http.ResponseWriter, r *http.Request) {
+	seen := &observed{ResponseWriter: answer, to: from, code: http.StatusOK, keep: strings.HasSuffix(req.object, "*")}
 	w.committing <- struct{}{}
 	defer func() { <-w.committing }()
 	before := w.server.Revision()
@@ -146,7 +146,11 @@ func (w *world) record(req request, seen *observed, changed bool, began int) {
 		w.writes = append(w.writes, written{req, seen.code, changed})
 	}
 	revision := w.server.Revision()
-	answer := entry{object: req.object, text: fmt.Sprintf("%s: %s", req, result(seen.code, changed, revision)), request: req,
+	of := ""
+	if seen.to != nil && seen.to.replaced {
+		of = " of " + seen.to.whoLocked()
+	}
+	answer := entry{object: req.object, text: fmt.Sprintf("%s%s: %s", req, of, result(seen.code, changed, revision)), request: req,
 		lens: w.requestedLocked(req).answered(seen.code)}
 	if changed {
 		answer.lens.RV = strconv.FormatInt(revision, 10)
@@ -176,6 +180,7 @@ func result(code int, changed bool, revision int64) string {
 // observed remembers what was answered.
 type observed struct {
 	http.ResponseWriter
+	to   *instance // nil: others
 	code int
 	keep bool
 	body bytes.Buffer

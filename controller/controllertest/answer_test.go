@@ -15,6 +15,6 @@ func TestStory_TellsAWriteBeforeWhatTheProgramSawOfIt(t *testing.T) {
 		w.add(entry{object: "default/web", text: "seen"})
 	})
 	w.note("default/web", "before")
-	w.commit(request{who: others, object: "default/web"}, httptest.NewRecorder(), httptest.NewRequest("PUT", "/", nil))
+	w.commit(nil, request{who: others, object: "default/web"}, httptest.NewRecorder(), httptest.NewRequest("PUT", "/", nil))
 	require.Regexp(t, `(?s)before\n.*changes nothing\n.*seen$`, w.story(map[string]bool{"default/web": true}))
 }

@@ -79,11 +79,19 @@ func (w *world) runOnce() bool {
 		w.foundLocked(Stops, "Start returned %v after its context had ended", late)
 	}
 	if err == nil {
-		w.noteLocked("", "the program has ended")
+		w.noteLocked("", "%s has ended", i.whoLocked())
 	} else {
-		w.noteLocked("", "the program has ended: %.200v", err)
+		w.noteLocked("", "%s has ended: %.200v", i.whoLocked(), err)
 	}
 	return !w.ending && !i.replaced && w.ctx.Err() == nil
+}
+
+// whoLocked is what a story calls this instance.
+func (i *instance) whoLocked() string {
+	if i.replaced {
+		return "the old replica"
+	}
+	return "the program"
 }
 
 func (w *world) wasSentAway() bool {
@@ -107,8 +115,12 @@ func (w *world) start() *instance {
 	}
 	i.stale, i.fresh = w.stale, time.Now().Add(missing)
 	w.stale = 0
+	who := "the program"
+	if w.current != nil && w.current.replaced {
+		who = "another replica"
+	}
 	w.current = i
-	w.noteLocked("", "the program starts")
+	w.noteLocked("", "%s starts", who)
 	return i
 }
 
@@ -247,7 +259,10 @@ func (s *stream) Write(event []byte) (int, error) {
 		}
 	}
 	came.isSent = false
-	s.add(came)
+	s.mu.Lock()
+	came.seenBy = s.whoLocked()
+	s.addLocked(came)
+	s.mu.Unlock()
 	return s.ResponseWriter.Write(event)
 }
 

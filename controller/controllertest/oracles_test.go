@@ -228,6 +228,36 @@ func TestStory_TellsOfTheObjectThatWasWrittenTooOften(t *testing.T) {
 	require.Contains(t, only(t, report).Story, "program patch configmaps default/web")
 }
 
+// The old replica watches for a while after it has lost its Lease.
+func TestStory_AfterAHandOverItTellsTheReplicasApart(t *testing.T) {
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			watches, stop := context.WithCancel(context.WithoutCancel(ctx))
+			context.AfterFunc(ctx, func() { time.AfterFunc(10*time.Second, stop) })
+			secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+			events, err := secrets.Watch(watches, metav1.ListOptions{TimeoutSeconds: new(int64(24 * 60 * 60))})
+			if err != nil {
+				return err
+			}
+			_, _ = secrets.Create(watches, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "made-"}}, metav1.CreateOptions{})
+			for range events.ResultChan() {
+			}
+			return nil
+		},
+		Faults: []controllertest.Fault{controllertest.HandOver},
+	})
+	told := strings.Split(only(t, report).Story, "\n")
+	require.ElementsMatch(t, strings.Split(`            0s  the program starts
+           1ms  *** hand-over: program create secrets default/made-* #1
+           1ms  another replica starts
+           2ms  program create secrets default/made-* #2: version 7
+           2ms      the program sees ADDED secrets default/made-*, version 7
+           2ms      the old replica sees ADDED secrets default/made-*, version 7
+       10.001s  the old replica has ended
+       20.001s  program create secrets default/made-* #1 of the old replica: version 8
+       20.001s      the program sees ADDED secrets default/made-*, version 8`, "\n"), told) // within a moment in any order
+}
+
 // heartbeat writes into a ConfigMap again and again.
 func heartbeat(period time.Duration) controllertest.Start {
 	return func(ctx context.Context, cfg *rest.Config) error {

@@ -17,6 +17,7 @@ type entry struct {
 	resource string // of a watch event, which is read only if it is to be told
 	event    []byte
 	isSent   bool      // of a watch event: by the server, and the program has not seen it yet
+	seenBy   string    // of a watch event
 	request  request   // of an answer
 	lens     lensEvent // what the lens shows, if it is not the text
 }
@@ -55,7 +56,7 @@ func (e entry) read(generated *names) (entry, bool) {
 		return e, false
 	}
 	e.object = generated.replace(strings.TrimPrefix(meta.Namespace+"/"+meta.Name, "/"))
-	e.text = fmt.Sprintf("    the program sees %s %s %s, version %s", what, e.resource, e.object, meta.ResourceVersion)
+	e.text = fmt.Sprintf("    %s sees %s %s %s, version %s", e.seenBy, what, e.resource, e.object, meta.ResourceVersion)
 	return e, true
 }
 
