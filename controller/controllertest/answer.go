@@ -71,7 +71,9 @@ func (w *world) handle(from *instance, req request, answer http.ResponseWriter, 
 	}
 	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
 	h := &hit{world: w, request: req, from: from, answer: answer,
-		commit: func(to http.ResponseWriter) { w.commit(from, req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
+		commit: func(to http.ResponseWriter) {
+			w.commit(from, req, to, r.WithContext(context.WithoutCancel(r.Context())))
+		}}
 	if from != nil && from.isCutOff(req) {
 		time.Sleep(inVain)
 		h.breakOff()
