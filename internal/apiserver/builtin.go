@@ -62,19 +62,27 @@ func (s *Server) prepareForCreate(obj resource.Object) {
 		if !ptr.Deref(o.Spec.ManualSelector, false) {
 			selectByUID(o)
 		}
+		defaultJobLabels(o) // as a real server does whenever it reads one from etcd
+		o.Labels = maps.Clone(o.Labels)
 	}
 }
 
 // selectByUID gives a Job's Pods the labels, and the Job the selector, that only it has. Those that it has already stay.
 func selectByUID(job *batchv1.Job) {
+	if job.Spec.Template.Labels == nil {
+		job.Spec.Template.Labels = map[string]string{}
+	}
+	labels := job.Spec.Template.Labels // also the Job's own, if it had none
 	name, uid := job.Name, string(job.UID)
-	all := map[string]string{batchv1.JobNameLabel: name, "job-name": name, batchv1.ControllerUidLabel: uid, "controller-uid": uid}
-	maps.Copy(all, job.Spec.Template.Labels)
-	job.Spec.Template.Labels = all
+	for key, value := range map[string]string{batchv1.JobNameLabel: name, "job-name": name, batchv1.ControllerUidLabel: uid, "controller-uid": uid} {
+		if _, found := labels[key]; !found {
+			labels[key] = value
+		}
+	}
 	if job.Spec.Selector == nil {
 		job.Spec.Selector = &metav1.LabelSelector{}
 	}
-	metav1.AddLabelToSelector(job.Spec.Selector, batchv1.ControllerUidLabel, all[batchv1.ControllerUidLabel])
+	metav1.AddLabelToSelector(job.Spec.Selector, batchv1.ControllerUidLabel, labels[batchv1.ControllerUidLabel])
 }
 
 func (s *Server) prepareForUpdate(obj, old resource.Object) {

@@ -1,7 +1,7 @@
 package apiserver
 
 import (
-	"maps"
+	"math"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -174,13 +174,30 @@ func defaultJob(o *batchv1.Job) {
 		setPointer(&o.Spec.Completions, 1)
 	}
 	setPointer(&o.Spec.Parallelism, 1)
+	if o.Spec.BackoffLimitPerIndex != nil {
+		setPointer(&o.Spec.BackoffLimit, math.MaxInt32)
+	}
 	setPointer(&o.Spec.BackoffLimit, 6)
 	setPointer(&o.Spec.CompletionMode, batchv1.NonIndexedCompletion)
 	setPointer(&o.Spec.Suspend, false)
 	setPointer(&o.Spec.ManualSelector, false)
+	if policy := o.Spec.PodFailurePolicy; policy != nil {
+		setPointer(&o.Spec.PodReplacementPolicy, batchv1.Failed)
+		for _, rule := range policy.Rules {
+			for i := range rule.OnPodConditions {
+				set(&rule.OnPodConditions[i].Status, corev1.ConditionTrue)
+			}
+		}
+	}
 	setPointer(&o.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
-	if len(o.Labels) == 0 {
-		o.Labels = maps.Clone(o.Spec.Template.Labels)
+	defaultJobLabels(o)
+}
+
+// defaultJobLabels gives a Job without labels those of its Pods. As on a real server it is one map, so that labels which selectByUID adds to
+// the Pods' are then the Job's, too.
+func defaultJobLabels(o *batchv1.Job) {
+	if len(o.Labels) == 0 && o.Spec.Template.Labels != nil {
+		o.Labels = o.Spec.Template.Labels
 	}
 }
 

@@ -368,7 +368,7 @@ func TestJob_GetsASelectorOfItsOwn(t *testing.T) {
 	require.Equal(t, map[string]string{"batch.kubernetes.io/controller-uid": uid}, made.Spec.Selector.MatchLabels)
 	require.Equal(t, map[string]string{"app": "task", "batch.kubernetes.io/controller-uid": uid, "controller-uid": uid,
 		"batch.kubernetes.io/job-name": "task", "job-name": "task"}, made.Spec.Template.Labels)
-	require.Equal(t, map[string]string{"app": "task"}, made.Labels)
+	require.Equal(t, made.Spec.Template.Labels, made.Labels)
 	require.EqualValues(t, 1, *made.Spec.Completions)
 
 	job.Name, job.Spec.ManualSelector, job.Spec.Selector = "other", new(true), &metav1.LabelSelector{MatchLabels: job.Spec.Template.Labels}

@@ -74,7 +74,7 @@ func (s *server) newNamespace() string {
 // roots are the paths of the resources that checks use, without their namespaces.
 var roots = map[string]string{
 	"configmaps": "/api/v1", "services": "/api/v1", "pods": "/api/v1", "events": "/api/v1", "secrets": "/api/v1",
-	"persistentvolumeclaims": "/api/v1", "deployments": "/apis/apps/v1", "statefulsets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1", "leases": "/apis/coordination.k8s.io/v1",
+	"persistentvolumeclaims": "/api/v1", "jobs": "/apis/batch/v1", "deployments": "/apis/apps/v1", "statefulsets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1", "leases": "/apis/coordination.k8s.io/v1",
 }
 
 // path is that of a resource in the check's namespace, of an object in it, or of a subresource of that.
