@@ -1,16 +1,13 @@
 package reflector
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/klog/v2"
 
 	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
@@ -28,9 +25,10 @@ var (
 	// set back, as by a restored backup. That event and later ones are discarded. A list of the latest state follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
-	// Set by this side. In a streaming list both become ErrSilent.
+	// What only this side knows of a stream: in a streaming list, the first two come with ErrSilent.
 	errUnanswered = errors.New("no answer until the deadline of the stream")
 	errOverdue    = errors.New("deadline of the stream")
+	errAskedAgain = errors.New("event is asked for again")
 )
 
 // errorKind is what an error tells of the server, or of the list or watch: a row of the table in errors.go.
@@ -38,11 +36,10 @@ type errorKind string
 
 const (
 	kindObject       errorKind = "Object"       // an object could not be read
-	kindUnnamed      errorKind = "Unnamed"      // not even its name, and the event has not been asked for again yet
-	kindLostDeletion errorKind = "LostDeletion" // not even its name, and nothing asks again for what may be a deletion
+	kindUnnamed      errorKind = "Unnamed"      // not even its name, and the next watch asks for the event again
+	kindLostDeletion errorKind = "LostDeletion" // not even its name, nothing asks again, and it may be a deletion
 	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
 	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
-	kindShort        errorKind = "Short"        // ErrVeryShortWatch
 	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
 	kindOverdue      errorKind = "Overdue"      // errOverdue
 	kindBusy         errorKind = "Busy"         // 429, or connection refused: the server cannot take the request now
@@ -54,22 +51,31 @@ const (
 	kindOther        errorKind = "Other"        // something is wrong with the request or the server
 )
 
-// kindOf finds the kind of an error; the first match counts. Unnamed, LostDeletion and Short are liveWatch.kindOf's.
+var kinds = []errorKind{
+	kindObject, kindUnnamed, kindLostDeletion, kindEnded, kindBroken, kindUnanswered, kindOverdue, kindBusy, kindOutage,
+	kindInternal, kindExpired, kindAhead, kindUnsupported, kindOther,
+}
+
+// kindOf finds the kind of an error; the first match counts.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
-	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	bad, unreadable := errors.AsType[*listwatch.ObjectError](err)
 	_, refused := errors.AsType[*SinkError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
 	case refused: // by a sink, whatever the cause: it says nothing of the server
 		return kindOther
+	case errors.Is(err, errAskedAgain):
+		return kindUnnamed
+	case unreadable && bad.Key == (listwatch.Key{}) && mayBeDeletion(bad.Type):
+		return kindLostDeletion
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
-	case err == io.EOF: // not wrapped: that is Broken
+	case err == io.EOF, errors.Is(err, ErrEndedEarly): // A wrapped io.EOF is Broken.
 		return kindEnded
-	case err == errUnanswered:
+	case errors.Is(err, errUnanswered):
 		return kindUnanswered
-	case err == errOverdue:
+	case errors.Is(err, errOverdue):
 		return kindOverdue
 	case rv.IsExpired(err):
 		return kindExpired
@@ -92,37 +98,11 @@ func kindOf(err error) errorKind {
 	}
 }
 
+// mayBeDeletion: 0 is an unknown type.
+func mayBeDeletion(typ listwatch.EventType) bool { return typ == listwatch.Deleted || typ == 0 }
+
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR or GOAWAY, by the server or a proxy. It goes by the text, because there are two
 // implementations of HTTP/2 with errors of their own, and client-go's decoder puts only their text into a 500.
 func isHTTP2Reset(err error) bool {
 	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
-}
-
-// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(1) to V(4) if it heals by
-// itself. A request without an answer, and a 5xx, may not: an address, a certificate or a proxy may be wrong.
-func LogError(ctx context.Context, name string, err error) {
-	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	kind := kindOf(err)
-	_, unreached := errors.AsType[*url.Error](err)
-	_, answered := errors.AsType[*apierrors.StatusError](err)
-	switch {
-	case unreached, answered && kind == kindOutage, errors.Is(err, ErrRewound):
-		kind = kindOther
-	case errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
-		kind = kindEnded
-	case errors.Is(err, ErrVeryShortWatch):
-		kind = kindShort
-	}
-	switch kind {
-	case kindExpired:
-		logger.V(4).Info("List or watch closed", "err", err)
-	case kindBroken:
-		logger.V(1).Info("List or watch broke off, another follows", "err", err)
-	case kindEnded, kindAhead, kindBusy, kindOutage:
-		logger.V(2).Info("List or watch ended, another follows", "err", err)
-	case kindShort:
-		logger.Info("Watch ended at once, a list follows", "err", err)
-	default:
-		logger.Error(err, "Failed to list, to watch or to take over an object")
-	}
 }

@@ -1,9 +1,8 @@
 package reflector
 
 import (
-	"cmp"
 	"context"
-	"io"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -15,35 +14,26 @@ import (
 	"glasswatch/listwatch"
 )
 
-// streamingList is what ListingStreaming needs. A paged list needs nothing between two steps: it is one step.
+// streamingList is what ListingStreaming needs once the server has answered.
 type streamingList[T listwatch.Object] struct {
 	r       *Reflector[T]
-	stream  *stream[T]          // nil before the server has answered
-	asked   string              // the version that the list is not to be older than
+	stream  *stream[T]
 	initial map[listwatch.Key]T // the objects that are there, after the events so far
 	events  int                 // how many came, bookmarks among them
 	newest  string              // the newest version of a Modified or Deleted. Added ones come in no order.
 }
 
-func (r *Reflector[T]) listingStreaming() *state[T] {
-	return &state[T]{name: ListingStreaming, step: r.openList}
-}
-
-// openList asks for a streaming list, not older than what the sink has: a relist never goes back in time.
+// openList asks for a streaming list.
 func (r *Reflector[T]) openList(ctx context.Context) *state[T] {
-	l := &streamingList[T]{r: r, asked: r.version, initial: map[listwatch.Key]T{}}
-	if r.askLatest {
-		l.asked = latestVersion
-	}
 	s, err := r.openStream(ctx, metav1.ListOptions{
 		SendInitialEvents:    new(true),
-		ResourceVersion:      l.asked,
+		ResourceVersion:      r.versionFor(ListingStreaming),
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	}, r.opts.SilenceTimeout)
 	if err != nil {
-		return l.failed(ctx, err)
+		return r.streamingListFailed(ctx, err)
 	}
-	l.stream = s
+	l := &streamingList[T]{r: r, stream: s, initial: map[listwatch.Key]T{}}
 	return &state[T]{name: ListingStreaming, step: l.step, stream: s}
 }
 
@@ -51,7 +41,7 @@ func (r *Reflector[T]) openList(ctx context.Context) *state[T] {
 func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 	events, err := l.r.nextEvents(l.stream)
 	if err != nil {
-		return l.failed(ctx, err)
+		return l.r.streamingListFailed(ctx, err)
 	}
 	l.events += len(events)
 	for _, ev := range events { // at most one: there is no more room
@@ -84,7 +74,7 @@ func (l *streamingList[T]) apply(ev listwatch.Event[T]) {
 // end gives the sink the list. The stream goes on as a watch.
 func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	if version == noVersion {
-		return l.failed(ctx, io.EOF) // as if there had been no end
+		return l.r.streamingListFailed(ctx, ErrEndedEarly) // as if there had been no end
 	}
 	r, took := l.r, time.Since(l.stream.opened)
 	l.stream.setDeadline(r.opts.watchDeadline())
@@ -93,7 +83,8 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	list := l.list(version)
 	l.initial = nil // so that it can be collected
 	r.replace(ctx, list, took)
-	return r.watching(l.stream, true)
+	l.stream.useful = true
+	return r.watching(l.stream)
 }
 
 // list returns what was gathered, sorted by namespace and name.
@@ -105,45 +96,32 @@ func (l *streamingList[T]) list(version string) *listwatch.List[T] {
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}
 }
 
-// failed decides what follows a streaming list that did not come to its end.
-func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
-	kind := kindOf(err)
-	switch kind {
+// streamingListFailed follows an error, and says what it means for a streaming list.
+func (r *Reflector[T]) streamingListFailed(ctx context.Context, err error) *state[T] {
+	switch kindOf(err) {
 	case kindEnded:
 		err = ErrEndedEarly
 	case kindUnanswered, kindOverdue:
-		err = ErrSilent
+		err = fmt.Errorf("%w: %w", ErrSilent, err)
 	case kindUnsupported:
-		l.r.log(ctx, 4, "No streaming list, a paged one follows", "err", err)
+		r.log(ctx, 4, "No streaming list, a paged one follows", "err", err)
 	}
-	return l.r.follow(ctx, kind, l.asked, err)
+	return r.follow(ctx, err)
 }
 
-func (r *Reflector[T]) listingPaged() *state[T] {
-	return &state[T]{name: ListingPaged, step: r.listPaged}
-}
-
-// listPaged fetches a list. The server's watch cache serves a list at a known version only if it has no limit. So that
-// has one only if there is no watch cache. At any version, a watch cache ignores the limit.
+// listPaged fetches a list and gives it to the sink: ListingPaged is one step.
 func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	started := time.Now()
-	asked := cmp.Or(r.version, anyVersion)
-	if r.askLatest {
-		asked = latestVersion
-	}
-	pageSize := r.opts.PageSize
-	if pageSize == 0 && (r.noWatchCache || !isKnown(asked)) {
-		pageSize = 500
-	}
+	version := r.versionFor(ListingPaged)
 	pages := pager[T]{ListerWatcher: r.lw}
-	list, err := listwatch.ListAll(ctx, &pages, metav1.ListOptions{ResourceVersion: asked}, pageSize)
+	list, err := listwatch.ListAll(ctx, &pages, metav1.ListOptions{ResourceVersion: version}, r.pageSizeFor(version))
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}
 	if err != nil {
-		return r.follow(ctx, kindOf(err), asked, err)
+		return r.follow(ctx, err)
 	}
-	if asked == anyVersion && pages.fetched > 1 {
+	if version == anyVersion && pages.fetched > 1 {
 		r.noWatchCache = true
 	}
 	if pages.versionless {

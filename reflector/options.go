@@ -10,9 +10,6 @@ import (
 	"glasswatch/reflector/backoff"
 )
 
-// DefaultSilenceTimeout is the default of Options.SilenceTimeout.
-const DefaultSilenceTimeout = 30 * time.Second
-
 // Backoff is an exponential backoff with jitter. The zero value is client-go's: 0.8 seconds to a minute.
 type Backoff = backoff.Exponential
 
@@ -29,7 +26,7 @@ type Options struct {
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
 	// SilenceTimeout is how long the reflector waits in a streaming list for the answer, and then for each next object,
-	// of whatever shard. When it is over, a paged list takes its place. Default DefaultSilenceTimeout.
+	// of whatever shard. When it is over, a paged list takes its place. Default: 30 seconds.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list (with 400, 405 or 422), fell
 	// silent in one that it had answered, or sent an unreadable object in it. Default: an hour.
@@ -57,13 +54,8 @@ type Options struct {
 	// The logger in ctx has Type.
 	OnError func(ctx context.Context, err error)
 	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.
+	// Stats then has the list or watch that has ended.
 	OnTransition func(from, to State)
-	// OnList, if not nil, is told of each complete list before the sink is given it: how many objects, and how long the
-	// list took, without what was tried before it.
-	OnList func(objects int, took time.Duration)
-	// OnWatch, if not nil, is told of each watch that has ended, the second half of a streaming list among them: how
-	// many objects it passed on, and how long it took from the server's answer, or the end of the list.
-	OnWatch func(events int, took time.Duration)
 	// Observe, if not nil, is shown each state once it is entered, events once they are decoded, and what the sink is
 	// given next. It may block: what the server sends waits in the connection, and the stream's deadline is put off, as it
 	// is not by the other functions and the sink.
@@ -74,7 +66,7 @@ type Options struct {
 func (o Options) withDefaults(goType string) Options {
 	o.Name = cmp.Or(o.Name, goType)
 	o.Type = cmp.Or(o.Type, goType)
-	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
+	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), 30*time.Second)
 	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	return o

@@ -29,16 +29,15 @@ type Reflector[T listwatch.Object] struct {
 	lastErr error
 	stats   Stats
 
-	// The fields from here on belong to the goroutine that is in Run.
+	// The rest is what Run's goroutine remembers from one state to the next.
 
-	askLatest  bool           // Lists ask for the latest state, until one succeeds: see the table in errors.go.
-	rereadFrom string         // the version from which an unreadable event without a name was asked for again
-	outages    int            // failures of watches in a row, without one that worked in between
-	internal   backoff.Window // 500s of watches
-	pagedUntil time.Time      // Streaming lists are not tried before.
-	backoff    backoff.Timer
-	// The server split a list at any version, which a watch cache never does: see listPaged.
-	noWatchCache bool
+	askLatest    bool           // Lists ask for the latest state, until one succeeds.
+	noWatchCache bool           // The server split a list at any version, which a watch cache never does.
+	rereadFrom   string         // where the last watch began that was to bring an unreadable event again
+	pagedUntil   time.Time      // Streaming lists are not tried before.
+	outages      int            // of the limit "9 times" in the table
+	internal     backoff.Window // of the limit "a while" in the table
+	backoff      backoff.Timer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -70,13 +69,14 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	}
 	r.enter(ctx, first)
 	for ctx.Err() == nil {
-		r.enter(ctx, r.current.step(ctx))
+		next := r.current.step(ctx)
+		r.enter(ctx, next)
 	}
 	r.enter(ctx, stopped[T]())
 	r.log(ctx, 3, "Stopping reflector")
 }
 
-// enter makes next visible, closes the stream that only the state before owned, and tells of a change.
+// enter makes next the current state, closes the stream that only the state before owned, and tells of a change.
 func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	last := r.current
 	if next == last { // Watching goes on, as after most events.
@@ -100,55 +100,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
 	}
-	r.observe(observe.Entered, observation{Kind: next.name.String()})
-}
-
-func isListing(s State) bool { return s == ListingStreaming || s == ListingPaged }
-
-// listing is the state that a list starts in.
-func (r *Reflector[T]) listing() *state[T] {
-	if r.opts.DisableStreamingList || time.Now().Before(r.pagedUntil) {
-		return r.listingPaged()
-	}
-	return r.listingStreaming()
-}
-
-// resuming is the state that gets the next watch. Only a watch from a known version tells what is gone. Another one may
-// come right after a list, but nothing is resumed with it.
-func (r *Reflector[T]) resuming() *state[T] {
-	if !isKnown(r.version) {
-		return r.listing()
-	}
-	return r.connecting()
-}
-
-// What the server takes for a resourceVersion in a request, and never gives to an object.
-const (
-	anyVersion    = "0" // of a list or watch: whatever the server has at hand, such as its cache
-	latestVersion = ""  // of a list: the latest state
-	noVersion     = ""  // of a Reflector: there was no list yet, or it had no version. A watch from there is from any.
-)
-
-// isKnown reports whether a version is one that a server gave.
-func isKnown(version string) bool { return version != noVersion && version != anyVersion }
-
-// LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
-func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }
-
-// Stats returns the counters of this moment.
-func (r *Reflector[T]) Stats() Stats { return read(&r.mu, &r.stats) }
-
-// State is what the reflector is doing.
-func (r *Reflector[T]) State() State { return read(&r.mu, &r.current).name }
-
-// LastError is the last error of a list or watch; nil if Watching was entered since.
-func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }
-
-// read returns what mu protects.
-func read[V any](mu *sync.Mutex, field *V) V {
-	mu.Lock()
-	defer mu.Unlock()
-	return *field
+	r.observe(observe.Entered, func() []observation { return []observation{{Kind: next.name.String()}} })
 }
 
 // update changes what mu protects.
@@ -158,27 +110,21 @@ func (r *Reflector[T]) update(change func()) {
 	change()
 }
 
-// log logs what is no error, with client-go's keys and levels, so that the logs of both read alike.
-func (r *Reflector[T]) log(ctx context.Context, level int, message string, more ...any) {
-	logger := klog.FromContext(ctx).V(level)
-	logger.Info(message, append([]any{"reflector", r.opts.Name}, more...)...)
+// read returns what mu protects.
+func read[V any](mu *sync.Mutex, field *V) V {
+	mu.Lock()
+	defer mu.Unlock()
+	return *field
 }
 
-// Stats counts what a reflector has done since New.
-type Stats struct {
-	StreamingLists uint64 // streaming lists that were complete
-	PagedLists     uint64 // paged lists that were complete
-	ListedObjects  uint64 // objects in those lists, unreadable ones included
-	Watches        uint64 // watches that the server answered, without streaming lists
-	EndedWatches   uint64 // watches that have ended, the second halves of streaming lists among them
-	ShortWatches   uint64 // those of less than a second without anything worth having
-	Events         uint64 // objects passed on from a watch
-	Bookmarks      uint64 // bookmarks passed on
-	OldVersions    uint64 // events and bookmarks older than what was there, and bookmarks without a version
-	ObjectErrors   uint64 // events and list items that could not be read
-	SinkErrors     uint64 // errors of the sink
-	Failures       uint64 // errors of lists and watches
+// LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
+func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }
 
-	ListTime  time.Duration // what the complete lists took, all together
-	WatchTime time.Duration // what the ended watches took, all together
-}
+// State is what the reflector is doing.
+func (r *Reflector[T]) State() State { return read(&r.mu, &r.current).name }
+
+// LastError is the last error of a list or watch; nil if Watching was entered since.
+func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }
+
+// Stats returns the counters of this moment.
+func (r *Reflector[T]) Stats() Stats { return read(&r.mu, &r.stats) }

@@ -60,6 +60,26 @@ func (e *SinkError) Unwrap() error { return e.Err }
 // sinkCalls are the names of the Sink's methods, by the type of the event that each is called for.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
+// replace gives the sink a list, streamed or paged. Its version is the truth even if it is older than the one before.
+// The list is counted first, so that a goroutine that learns of it from the sink finds it in Stats.
+func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], took time.Duration) {
+	r.update(func() {
+		r.stats.ListedObjects += uint64(len(list.Items) + len(list.Bad))
+		r.stats.ListTime += took
+	})
+	var keep []listwatch.Key
+	for _, bad := range list.Bad {
+		if bad.Key != (listwatch.Key{}) {
+			keep = append(keep, bad.Key)
+		}
+	}
+	r.observeList(list, keep)
+	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, list.ResourceVersion))
+	r.askLatest = false
+	r.update(func() { r.version = list.ResourceVersion })
+	r.log(ctx, 2, "Caches populated")
+}
+
 // put gives the sink changes; one, if it takes no batches. An object that the sink took over is not read any more.
 func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
 	r.observeEvents(observe.Handed, events)
@@ -79,36 +99,6 @@ func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
 			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 		}
 	}
-}
-
-// replace gives the sink a list, streamed or paged. Its version is the truth even if it is older than the one before.
-// The list is counted first, so that a goroutine that learns of it from the sink finds it in Stats.
-func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], took time.Duration) {
-	objects := len(list.Items) + len(list.Bad)
-	r.update(func() {
-		r.stats.ListedObjects += uint64(objects)
-		r.stats.ListTime += took
-	})
-	if r.opts.OnList != nil {
-		r.opts.OnList(objects, took)
-	}
-	var keep []listwatch.Key
-	for _, bad := range list.Bad {
-		if bad.Key != (listwatch.Key{}) {
-			keep = append(keep, bad.Key)
-		}
-	}
-	r.observeList(list, keep)
-	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, list.ResourceVersion))
-	r.askLatest = false
-	r.update(func() { r.version = list.ResourceVersion })
-	r.log(ctx, 2, "Caches populated")
-}
-
-// tell shows which method of the sink is called next, and calls it.
-func (r *Reflector[T]) tell(ctx context.Context, seen observation, method func() error) {
-	r.observe(observe.Handed, seen)
-	r.checkSink(ctx, seen.Kind, seen.Key, method())
 }
 
 // checkSink reports what the sink returned, if that is an error.

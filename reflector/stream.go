@@ -15,8 +15,9 @@ import (
 type stream[T listwatch.Object] struct {
 	source  listwatch.Stream[T]
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
-	room    []listwatch.Event[T]     // what nextEvents fills: of one, until a watch makes more of it
+	room    []listwatch.Event[T]     // what nextEvents fills
 	opened  time.Time                // when it was asked for
+	useful  bool                     // It has brought a list, or a newer version.
 	onClose func()                   // what a watch does when it ends; nil in a streaming list
 
 	ctx      context.Context
@@ -78,6 +79,9 @@ func (s *stream[T]) setDeadline(left time.Duration) {
 	s.deadline = time.Now().Add(left)
 	s.timer.Reset(left)
 }
+
+// isVeryShort reports whether the stream has brought nothing and is younger than a second.
+func (s *stream[T]) isVeryShort() bool { return !s.useful && time.Since(s.opened) < time.Second }
 
 // close ends the stream, if there is one. A second call does nothing.
 func (s *stream[T]) close() {

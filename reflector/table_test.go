@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -72,7 +73,7 @@ func outcome(ctx context.Context, r *Reflector[object], next *state[object], rep
 	return strings.Join(said, ", ")
 }
 
-var limits = []string{"once, ", "9 times, ", "a while, "}
+var limits = []string{"once, ", "9 times, ", "a while, ", "not short, "}
 
 // withoutLimit is a cell's text without its limit, and "" for a cell without one.
 func withoutLimit(text string) string {
@@ -87,9 +88,9 @@ func withoutLimit(text string) string {
 // errorOfKind is one for each row of the table.
 var errorOfKind = map[errorKind]error{
 	kindObject:       &listwatch.ObjectError{Type: listwatch.Modified, Key: keyNamed("a"), Err: io.EOF},
-	kindUnnamed:      &listwatch.ObjectError{Type: listwatch.Modified, Err: io.EOF},
+	kindUnnamed:      fmt.Errorf("%w: %w", errAskedAgain, &listwatch.ObjectError{Type: listwatch.Modified, Err: io.EOF}),
 	kindLostDeletion: &listwatch.ObjectError{Type: listwatch.Deleted, Err: io.EOF},
-	kindEnded:        io.EOF, kindBroken: io.ErrUnexpectedEOF, kindShort: io.EOF,
+	kindEnded:        io.EOF, kindBroken: io.ErrUnexpectedEOF,
 	kindUnanswered: errUnanswered, kindOverdue: errOverdue,
 	kindBusy: busy(1), kindOutage: outage(), kindInternal: internal(), kindExpired: expired(), kindAhead: tooLarge(),
 	kindUnsupported: apierrors.NewBadRequest("no"), kindOther: forbidden(),
@@ -140,9 +141,7 @@ func TestTable_IsWhatHappens(t *testing.T) {
 		if kind == kindLostDeletion {
 			r.rereadFrom = "5" // it has been asked for again
 		}
-		if kind != kindShort {
-			<-time.After(time.Second)
-		}
+		<-time.After(time.Second) // no watch is very short
 		want := text
 		if rest := withoutLimit(text); rest != "" {
 			want = rest
@@ -160,7 +159,7 @@ func TestTable_InPlaceOfACellWithoutWordsTheRowOtherApplies(t *testing.T) {
 	eachCell(t, func(t *testing.T, name State, kind errorKind, text string) {
 		if text == "-" {
 			r := at(t, name, failing{}, Options{OnError: quiet})
-			next := r.follow(t.Context(), kind, "5", errorOfKind[kind])
+			next := r.follow(t.Context(), errorOfKind[kind])
 			require.Equal(t, textOf(kindOther, name), outcome(t.Context(), r, next, 1), "%s in %v", kind, name)
 		}
 	})
@@ -173,43 +172,56 @@ func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
 			return
 		}
 		r := at(t, name, failing{}, Options{MaxInternalErrorRetry: time.Hour, OnError: quiet})
-		here, asked, times := r.current, "5", 1
+		here, times := r.current, 1
 		follow := func() string {
 			r.enter(t.Context(), here)
-			return outcome(t.Context(), r, r.follow(t.Context(), kind, asked, errorOfKind[kind]), 1)
+			return outcome(t.Context(), r, r.follow(t.Context(), errorOfKind[kind]), 1)
 		}
 		if strings.HasPrefix(text, "9 times") {
 			times = 9
 		}
-		for range times {
-			require.Equal(t, within, follow(), "%s in %v", kind, name)
+		if strings.HasPrefix(text, "not short") {
+			here.stream.useful = true
 		}
-		asked, r.askLatest = "", false
-		if kind == kindInternal {
+		for range times {
+			require.Equal(t, strings.TrimSuffix(within, ", quiet"), follow(), "%s in %v", kind, name)
+		}
+		switch {
+		case strings.HasPrefix(text, "once"):
+			r.askLatest = true // The list has asked for the latest state,
+		case strings.HasPrefix(text, "not short"):
+			here.stream.useful = false
+		case kind == kindInternal:
 			for range 121 {
-				r.internal.Exceeds(2*time.Hour, time.Now())
+				r.internal.Note(time.Now())
 				<-time.After(30 * time.Second)
 			}
 		}
-		require.Equal(t, textOf(kindOther, name), follow(), "%s in %v", kind, name)
+		beyond := strings.Replace(follow(), ", latest", "", 1) // which it still does
+		require.Equal(t, textOf(kindOther, name), beyond, "%s in %v", kind, name)
 	})
 }
 
-func TestTable_AKindWithoutARowIsOther(t *testing.T) {
-	for name := ListingStreaming; name <= Watching; name++ {
-		r := at(t, name, failing{}, Options{OnError: quiet, Delay: func() time.Duration { return 0 }})
-		next := r.follow(t.Context(), "Unheard", "5", io.EOF)
-		require.Equal(t, textOf(kindOther, name), outcome(t.Context(), r, next, 1), "%v", name)
-	}
-}
-
-// A slip in the table stops the program when it starts.
+// A slip in the table stops the program when it starts, and the error names the row.
 func TestTable_IsCheckedWhenItIsRead(t *testing.T) {
-	for _, text := range []string{"", "lits", "wait, list, lastest", "wait list"} {
-		require.Panics(t, func() { parseReaction(text) }, "%q", text)
+	for _, tc := range []struct{ old, slip, says string }{
+		{"| wait, list          | 9 times,", "| wait, lits          | 9 times,", `row Ended, ListingPaged: "wait, lits": unknown word "lits"`},
+		{"watch, quiet         |", "wait, quiet          |", `row Unanswered, Connecting: "wait, quiet" does not say what follows`},
+		{"a while, wait, watch |", "a while, list, watch |", `row Internal, Connecting: "a while, list, watch" says twice what follows`},
+		{"| Overdue      |", "| Overdo       |", `row "Overdo": no kind of error`},
+		{"| Overdue      |", "| Busy         |", `row "Busy": no kind of error, its second row`},
+		{"| Unnamed      | -                      |", "| Unnamed      |", `row "Unnamed": no kind of error, its second row, or not a cell for each state`},
+		{"| Other        | paged ", "| Other        | -     ", "row Other, ListingStreaming: does not say what follows"},
+		{"Watching", "Watchin ", "row Other, Watching: does not say what follows"},
+	} {
+		require.Contains(t, table, tc.old)
+		_, err := parse(strings.Replace(table, tc.old, tc.slip, 1))
+		require.ErrorContains(t, err, tc.says)
 	}
-	require.Panics(t, func() { parse(table + "| More | list |") }, "a row that is too short")
-	require.Panics(t, func() { parse(strings.Replace(table, "Watching", "Watchin", 1)) }, "no such state")
+	withoutLast := strings.TrimSpace(table)
+	_, err := parse(withoutLast[:strings.LastIndex(withoutLast, "\n")])
+	require.EqualError(t, err, "row Other: missing")
+	require.Panics(t, func() { mustParse("") })
 }
 
 // ARCHITECTURE.md shows the table.

@@ -26,7 +26,6 @@ func tell(ctx context.Context, d *demo.Demo) {
 	m := &mirror{Demo: d, Teller: d.Teller(ctx), objects: map[string]string{}}
 	r := reflector.New(d.ConfigMaps("mirror"), m, reflector.Options{Name: "configmaps", OnTransition: m.onTransition,
 		OnError: func(_ context.Context, err error) { m.why = err.Error() },
-		OnList:  func(objects int, _ time.Duration) { m.why = fmt.Sprintf("the list is complete: %d objects", objects) },
 		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Jitter: -1}}) // by default 0.8 seconds and up to a minute
 	m.Step("A list, and then a watch")
 	m.Put(ctx, "mirror", "a", "b")
@@ -76,6 +75,7 @@ func (m *mirror) DeleteKey(key listwatch.Key) error {
 }
 
 func (m *mirror) Replace(objects []*corev1.ConfigMap, _ []listwatch.Key, _ string) error {
+	m.why = fmt.Sprintf("the list is complete: %d objects", len(objects))
 	before := m.objects
 	m.objects = map[string]string{}
 	for _, object := range objects {

@@ -140,7 +140,7 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 		MaxInternalErrorRetry: r.MaxInternalErrorRetryDuration,
 		OnError:               r.onError,
 	}
-	reportReflectorMetrics(r.options.Name, &opts, r)
+	reportReflectorMetrics(r.options.Name, &opts, &r.native)
 	if r.options.Backoff != nil {
 		opts.Delay = r.options.Backoff.DelayWithReset(r.options.Clock, backoff.DefaultReset)
 	}

@@ -3,7 +3,6 @@ package cache
 import (
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"glasswatch/reflector"
 )
@@ -17,8 +16,9 @@ func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
 	reflectorMetricsProvider.CompareAndSwap(nil, &metricsProvider)
 }
 
-// reportReflectorMetrics has opts report the lists and watches of the reflector name, if there is a provider.
-func reportReflectorMetrics(name string, opts *reflector.Options, r interface{ LastSyncResourceVersion() string }) {
+// reportReflectorMetrics has opts report the lists and watches of the reflector name, if there is a provider. r has the
+// reflector once it runs.
+func reportReflectorMetrics(name string, opts *reflector.Options, r *atomic.Pointer[reflector.Reflector[object]]) {
 	p := reflectorMetricsProvider.Load()
 	if p == nil {
 		return
@@ -28,24 +28,26 @@ func reportReflectorMetrics(name string, opts *reflector.Options, r interface{ L
 	watches, short := provider.NewWatchesMetric(name), provider.NewShortWatchesMetric(name)
 	watchSeconds, watched := provider.NewWatchDurationMetric(name), provider.NewItemsInWatchMetric(name)
 	version := provider.NewLastResourceVersionMetric(name)
-	tellVersion := func() {
-		if n, err := strconv.ParseUint(r.LastSyncResourceVersion(), 10, 64); err == nil {
-			version.Set(float64(n))
+	var last reflector.Stats
+	// Each list and each watch ends with a transition.
+	opts.OnTransition = func(_, _ reflector.State) {
+		now := r.Load().Stats()
+		if now.StreamingLists+now.PagedLists != last.StreamingLists+last.PagedLists {
+			lists.Inc()
+			listSeconds.Observe((now.ListTime - last.ListTime).Seconds())
+			listed.Observe(float64(now.ListedObjects - last.ListedObjects))
 		}
-	}
-	opts.OnList = func(objects int, took time.Duration) {
-		lists.Inc()
-		listSeconds.Observe(took.Seconds())
-		listed.Observe(float64(objects))
-		tellVersion()
-	}
-	opts.OnWatch = func(events int, took time.Duration) {
-		watches.Inc()
-		if events == 0 && took < time.Second {
+		if now.EndedWatches != last.EndedWatches {
+			watches.Inc()
+			watchSeconds.Observe((now.WatchTime - last.WatchTime).Seconds())
+			watched.Observe(float64(now.Events - last.Events))
+		}
+		if now.ShortWatches != last.ShortWatches {
 			short.Inc()
 		}
-		watchSeconds.Observe(took.Seconds())
-		watched.Observe(float64(events))
-		tellVersion()
+		last = now
+		if n, err := strconv.ParseUint(r.Load().LastSyncResourceVersion(), 10, 64); err == nil {
+			version.Set(float64(n))
+		}
 	}
 }

@@ -67,16 +67,13 @@ type Window struct {
 	first, last time.Time
 }
 
-// Exceeds notes a failure, and reports whether failures have been coming for longer than limit. If so, that is over: the
-// next one counts as the first again.
-func (w *Window) Exceeds(limit time.Duration, now time.Time) bool {
+// Note takes down a failure that comes now.
+func (w *Window) Note(now time.Time) {
 	if now.Sub(w.last) >= time.Minute {
 		w.first = now
 	}
 	w.last = now
-	exceeded := limit <= 0 || now.Sub(w.first) > limit
-	if exceeded {
-		*w = Window{}
-	}
-	return exceeded
 }
+
+// Length is the time from the first failure to the last.
+func (w *Window) Length() time.Duration { return w.last.Sub(w.first) }

@@ -57,13 +57,15 @@ func TestExponential_NegativeTimesAreNoHotLoop(t *testing.T) {
 	require.Equal(t, NewTimer(Exponential{}), NewTimer(Exponential{Base: -1, Max: -1, ResetAfter: -1}))
 }
 
-func TestWindow_EndsWithItsLimit(t *testing.T) {
+func TestWindow_BeginsAnewAfterAMinuteWithoutAFailure(t *testing.T) {
 	var w Window
 	now := time.Now()
-	require.True(t, w.Exceeds(0, now))
-	require.False(t, w.Exceeds(time.Second, now))
-	require.False(t, w.Exceeds(time.Second, now.Add(time.Second)))
-	require.True(t, w.Exceeds(time.Second, now.Add(2*time.Second)))
-	require.False(t, w.Exceeds(time.Second, now.Add(3*time.Second)))
-	require.False(t, w.Exceeds(time.Second, now.Add(time.Minute+3*time.Second)), "after a pause, anew")
+	w.Note(now)
+	require.Zero(t, w.Length())
+	w.Note(now.Add(time.Minute - 1))
+	require.Equal(t, time.Minute-1, w.Length())
+	w.Note(now.Add(2*time.Minute - 2))
+	require.Equal(t, 2*time.Minute-2, w.Length())
+	w.Note(now.Add(3*time.Minute - 2))
+	require.Zero(t, w.Length())
 }
