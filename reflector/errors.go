@@ -10,62 +10,95 @@ import (
 	"glasswatch/reflector/backoff"
 )
 
-// table says what follows an error, by its kind and by the state that met it. The program executes it: follow does what
-// the words say. "-" is not expected to happen.
-//
-//	next event  the stream goes on
-//	watch       a watch from the last resourceVersion on, or a list if that is not known
-//	list        a streaming list, or a paged one while lists stay paged
-//	paged       a paged list
-//	for long    lists stay paged for StreamingRetry
-//	latest      lists ask for the latest state until one succeeds
-//	wait        BackingOff comes first; which state follows it is decided before the wait
-//	quiet       the error is not reported
-//
-// Four words are limits, and come first in a cell. Beyond its limit the row Other takes the cell's place, as for "-":
-//
-//	once        unless the list that failed had asked for the latest state already
-//	9 times     in a row, until a watch works again. Perhaps only watches fail, as behind a proxy
-//	a while     until MaxInternalErrorRetry is over
-//	not short   unless it was a very short watch: see ErrVeryShortWatch. Perhaps the server cannot serve watches from this
-//	            resourceVersion, and asking again at once would go on for ever
-const table = `
-| error        | ListingStreaming       | ListingPaged        | Connecting           | Watching                |
-|--------------|------------------------|---------------------|----------------------|-------------------------|
-| Object       | paged, for long        | -                   | -                    | next event              |
-| Unnamed      | -                      | -                   | -                    | watch                   |
-| LostDeletion | paged, for long        | -                   | -                    | wait, list, latest      |
-| Ended        | paged                  | wait, list          | 9 times, wait, watch | not short, watch, quiet |
-| Broken       | paged                  | wait, list          | 9 times, wait, watch | not short, watch        |
-| Unanswered   | paged                  | -                   | watch, quiet         | -                       |
-| Overdue      | paged, for long        | -                   | -                    | watch, quiet            |
-| Busy         | wait, list             | wait, list          | wait, watch          | wait, watch             |
-| Outage       | paged                  | wait, list          | 9 times, wait, watch | 9 times, wait, watch    |
-| Internal     | paged                  | wait, list          | a while, wait, watch | a while, wait, watch    |
-| Expired      | once, list, latest     | once, paged, latest | wait, list           | wait, list              |
-| Ahead        | once, list, latest     | once, paged, latest | wait, list, latest   | wait, list, latest      |
-| Unsupported  | paged, for long, quiet | once, paged, latest | wait, list           | wait, list              |
-| Other        | paged                  | wait, list          | wait, list           | wait, list              |
-`
+// table says what follows an error, by the state that met it and by the kind of the error. The program executes it: see
+// follow. In a state, kindOther stands for each kind that is not there, and for one that is beyond its limit.
+var table = map[State]map[errorKind]reaction{
+	ListingStreaming: {
+		kindBusy:         {wait: true, next: listAgain},
+		kindExpired:      {limit: unlessLatest, next: listAgain, latest: true},
+		kindAhead:        {limit: unlessLatest, next: listAgain, latest: true},
+		kindObject:       {next: listInPages, forLong: true},
+		kindLostDeletion: {next: listInPages, forLong: true},
+		kindOverdue:      {next: listInPages, forLong: true},
+		kindUnsupported:  {next: listInPages, forLong: true, quiet: true},
+		kindOther:        {next: listInPages},
+	},
+	ListingPaged: {
+		kindExpired:     {limit: unlessLatest, next: listInPages, latest: true},
+		kindAhead:       {limit: unlessLatest, next: listInPages, latest: true},
+		kindUnsupported: {limit: unlessLatest, next: listInPages, latest: true},
+		kindOther:       {wait: true, next: listAgain},
+	},
+	Connecting: {
+		kindUnanswered: {next: watchAgain, quiet: true},
+		kindBusy:       {wait: true, next: watchAgain},
+		kindEnded:      {limit: upTo9Times, wait: true, next: watchAgain},
+		kindBroken:     {limit: upTo9Times, wait: true, next: watchAgain},
+		kindOutage:     {limit: upTo9Times, wait: true, next: watchAgain},
+		kindInternal:   {limit: forAWhile, wait: true, next: watchAgain},
+		kindExpired:    {wait: true, next: listAgain},
+		kindAhead:      {wait: true, next: listAgain, latest: true},
+		kindOther:      {wait: true, next: listAgain},
+	},
+	Watching: {
+		kindObject:       {next: nextEvent},
+		kindUnnamed:      {next: watchAgain},
+		kindLostDeletion: {wait: true, next: listAgain, latest: true},
+		kindOverdue:      {next: watchAgain, quiet: true},
+		kindEnded:        {limit: unlessShort, next: watchAgain, quiet: true},
+		kindBroken:       {limit: unlessShort, next: watchAgain},
+		kindBusy:         {wait: true, next: watchAgain},
+		kindOutage:       {limit: upTo9Times, wait: true, next: watchAgain},
+		kindInternal:     {limit: forAWhile, wait: true, next: watchAgain},
+		kindExpired:      {wait: true, next: listAgain},
+		kindAhead:        {wait: true, next: listAgain, latest: true},
+		kindOther:        {wait: true, next: listAgain},
+	},
+}
 
-// reactions is the table, read when the program starts.
-var reactions = mustParse(table)
+// reaction is what is done about an error.
+type reaction struct {
+	limit   limit
+	wait    bool      // BackingOff comes first. Which state follows it is decided before the wait.
+	next    successor // what follows
+	latest  bool      // Lists ask for the latest state until one succeeds.
+	forLong bool      // Lists stay paged for StreamingRetry.
+	quiet   bool      // The error is not reported.
+}
+
+type successor uint8
+
+const (
+	nextEvent   successor = iota + 1 // the stream goes on
+	watchAgain                       // a watch from the last resourceVersion on, or a list if that is not known
+	listAgain                        // a streaming list, or a paged one while lists stay paged
+	listInPages                      // a paged list
+)
+
+type limit uint8
+
+const (
+	unlessLatest limit = iota + 1 // unless the list that failed had asked for the latest state already
+	upTo9Times                    // in a row, until a watch works again. Perhaps only watches fail, as behind a proxy.
+	forAWhile                     // until MaxInternalErrorRetry is over
+	unlessShort                   // unless the watch was very short. Perhaps the server has nothing at this resourceVersion.
+)
 
 // follow does what the table says of an error in the present state, and returns the next state.
 func (r *Reflector[T]) follow(ctx context.Context, err error) *state[T] {
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}
-	here := r.current.name
-	does := reactions[kindOf(err)][here]
+	reactions := table[r.current.name]
+	does, expected := reactions[kindOf(err)]
 	exceeded := r.countTowards(does.limit)
-	if exceeded && does.limit == "not short" {
+	if exceeded && does.limit == unlessShort {
 		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
 	}
-	if exceeded || does.next == "" {
-		does = reactions[kindOther][here]
+	if exceeded || !expected {
+		does = reactions[kindOther]
 	}
-	if does.next == "next event" {
+	if does.next == nextEvent {
 		r.report(ctx, err)
 		return r.current
 	}
@@ -81,11 +114,11 @@ func (r *Reflector[T]) follow(ctx context.Context, err error) *state[T] {
 	}
 	var next *state[T]
 	switch does.next {
-	case "watch":
+	case watchAgain:
 		next = r.resuming()
-	case "list":
+	case listAgain:
 		next = r.listing()
-	case "paged":
+	case listInPages:
 		next = r.listingPaged()
 	}
 	if does.wait {
@@ -94,22 +127,22 @@ func (r *Reflector[T]) follow(ctx context.Context, err error) *state[T] {
 	return next
 }
 
-// countTowards counts an error towards a limit of the table, and reports whether the limit is exceeded.
-func (r *Reflector[T]) countTowards(limit string) bool {
-	switch limit {
-	case "once":
+// countTowards counts an error towards a limit, if there is one, and reports whether that is exceeded.
+func (r *Reflector[T]) countTowards(l limit) bool {
+	switch l {
+	case unlessLatest:
 		return r.versionFor(r.current.name) == latestVersion
-	case "9 times":
+	case upTo9Times:
 		r.outages++
 		return r.outages > 9
-	case "a while":
+	case forAWhile:
 		r.internal.Note(time.Now())
 		exceeded := r.opts.MaxInternalErrorRetry <= 0 || r.internal.Length() > r.opts.MaxInternalErrorRetry
 		if exceeded {
 			r.internal = backoff.Window{}
 		}
 		return exceeded
-	case "not short":
+	case unlessShort:
 		return r.current.stream.isVeryShort()
 	default:
 		return false

@@ -31,30 +31,25 @@ var (
 	errAskedAgain = errors.New("event is asked for again")
 )
 
-// errorKind is what an error tells of the server, or of the list or watch: a row of the table in errors.go.
-type errorKind string
+// errorKind is what an error tells of the server, or of the list or watch. The table in errors.go says what follows it.
+type errorKind uint8
 
 const (
-	kindObject       errorKind = "Object"       // an object could not be read
-	kindUnnamed      errorKind = "Unnamed"      // not even its name, and the next watch asks for the event again
-	kindLostDeletion errorKind = "LostDeletion" // not even its name, nothing asks again, and it may be a deletion
-	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
-	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
-	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
-	kindOverdue      errorKind = "Overdue"      // errOverdue
-	kindBusy         errorKind = "Busy"         // 429, or connection refused: the server cannot take the request now
-	kindOutage       errorKind = "Outage"       // the server, or its HTTP/2 stream, is about to go away
-	kindInternal     errorKind = "Internal"     // a 500: it may well be about the request
-	kindExpired      errorKind = "Expired"      // the server no longer has this resourceVersion or continue token
-	kindAhead        errorKind = "Ahead"        // the server does not have this resourceVersion yet: "too large"
-	kindUnsupported  errorKind = "Unsupported"  // the server does not know streaming lists, or has them switched off
-	kindOther        errorKind = "Other"        // something is wrong with the request or the server
+	kindObject       errorKind = iota // an object could not be read
+	kindUnnamed                       // not even its name, and the next watch asks for the event again
+	kindLostDeletion                  // not even its name, nothing asks again, and it may be a deletion
+	kindEnded                         // a stream, or a request, got io.EOF: the server ended it
+	kindBroken                        // no connection (but not refused), or it broke: TLS and DNS errors, too
+	kindUnanswered                    // errUnanswered
+	kindOverdue                       // errOverdue
+	kindBusy                          // 429, or connection refused: the server cannot take the request now
+	kindOutage                        // the server, or its HTTP/2 stream, is about to go away
+	kindInternal                      // a 500: it may well be about the request
+	kindExpired                       // the server no longer has this resourceVersion or continue token
+	kindAhead                         // the server does not have this resourceVersion yet: "too large"
+	kindUnsupported                   // the server does not know streaming lists, or has them switched off
+	kindOther                         // something is wrong with the request or the server
 )
-
-var kinds = []errorKind{
-	kindObject, kindUnnamed, kindLostDeletion, kindEnded, kindBroken, kindUnanswered, kindOverdue, kindBusy, kindOutage,
-	kindInternal, kindExpired, kindAhead, kindUnsupported, kindOther,
-}
 
 // kindOf finds the kind of an error; the first match counts.
 func kindOf(err error) errorKind {
