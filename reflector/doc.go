@@ -23,9 +23,10 @@
 //     are gathered until a bookmark says that they are complete, and then the same stream goes on as the watch. A paged
 //     list takes the place of one that fails. (list.go)
 //  3. One version. The [Sink] has everything up to there. It follows the events of a watch once the sink has them, and
-//     never goes back on a stream. The next list and the next watch ask for it. (watch.go, sink.go)
+//     never goes back on a stream. The next list and the next watch ask for it. (watch.go, sink.go, version.go)
 //  4. One table says what follows which error in which state. The program executes it. (errors.go, kinds.go)
 //  5. Looking on. [Stats], [Options.Observe] and the other functions in [Options] see what passes, and change nothing.
+//     (observe.go, report.go)
 //
 // # Versions
 //

@@ -45,6 +45,10 @@ func (r *Reflector[T]) observe(step observe.Step, describe func() []observation)
 	r.opts.Observe(seen)
 }
 
+func (r *Reflector[T]) observeOne(step observe.Step, what observation) {
+	r.observe(step, func() []observation { return []observation{what} })
+}
+
 // observeEvents shows events, if there are any: decoded ones by the server's names, and others by the method of the sink
 // that is called.
 func (r *Reflector[T]) observeEvents(step observe.Step, events []listwatch.Event[T]) {

@@ -100,7 +100,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
 	}
-	r.observe(observe.Entered, func() []observation { return []observation{{Kind: next.name.String()}} })
+	r.observeOne(observe.Entered, observation{Kind: next.name.String()})
 }
 
 // update changes what mu protects.

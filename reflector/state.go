@@ -8,30 +8,28 @@ import (
 	"glasswatch/listwatch"
 )
 
-// State is what a reflector is doing.
+// State is what a reflector is doing. What ends a state, and which follows:
+//
+//	Idle              the first Run                   a listing state, or with Options.ResumeFrom Connecting
+//	ListingStreaming  the end of the initial events   Watching, on the same stream
+//	ListingPaged      the last page                   Connecting
+//	Connecting        the server's answer             Watching
+//	Watching          only an error: io.EOF is one    usually Connecting
+//	BackingOff        the time is up                  the state that was chosen before the wait
+//	Stopped           the next Run                    a listing state
+//
+// An error can end any of the four states in which something is asked of the server. The table in errors.go says which
+// state follows then. Stopped follows any state once the context of Run is cancelled.
 type State uint8
 
-// Each state, what ends it, and which state follows then. After an error it is the one that the table in errors.go names.
-// Stopped follows any state once the context of Run is cancelled.
 const (
-	// Idle ends with the first Run: with [Options.ResumeFrom] Connecting follows, else a list.
-	Idle State = iota
-	// ListingStreaming waits for a streaming list and gathers its initial events. It ends with the bookmark that follows
-	// the last of them: the sink gets the list, and the same stream goes on in Watching. Or with an error.
-	ListingStreaming
-	// ListingPaged fetches a list, page by page. It ends with the last page: the sink gets the list, and Connecting
-	// follows. Or with an error.
-	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It ends with the answer: Watching follows. Or with an
-	// error.
-	Connecting
-	// Watching gives the sink, in each step, the events that have come. It ends with an error only. The end of the stream
-	// is one: usually Connecting follows.
-	Watching
-	// BackingOff waits after an error. It ends when the time is up: the state that was chosen before the wait follows.
-	BackingOff
-	// Stopped ends with the next Run: a list follows.
-	Stopped
+	Idle             State = iota // before Run
+	ListingStreaming              // waits for a streaming list, and gathers its initial events
+	ListingPaged                  // fetches a list, page by page, and gives it to the sink
+	Connecting                    // asks for a watch from the last resourceVersion on, and waits for the answer
+	Watching                      // gives the sink, in each step, the events that have come
+	BackingOff                    // waits after an error
+	Stopped                       // after Run
 )
 
 var stateNames = [...]string{

@@ -15,7 +15,7 @@ import (
 type stream[T listwatch.Object] struct {
 	source  listwatch.Stream[T]
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
-	room    []listwatch.Event[T]     // what nextEvents fills
+	room    []listwatch.Event[T]     // what nextEvents fills: one event, until a watch makes it larger
 	opened  time.Time                // when it was asked for
 	useful  bool                     // It has brought a list, or a newer version.
 	onClose func()                   // what a watch does when it ends; nil in a streaming list

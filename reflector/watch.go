@@ -143,7 +143,7 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	if version == noVersion || w.isOlder(version, w.newest) {
 		return
 	}
-	r.observe(observe.Handed, func() []observation { return []observation{{Kind: "Bookmark", Version: version}} })
+	r.observeOne(observe.Handed, observation{Kind: "Bookmark", Version: version})
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
 	r.update(func() { r.stats.Bookmarks++ })
 	w.advance(listwatch.Bookmark, version)
@@ -166,27 +166,33 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	return w.r.follow(ctx, err)
 }
 
-// unreadable follows an event that cannot be read. If it is a deletion whose object has a name, the sink is told that the
-// object is gone. Other unreadable events do not move the version.
+// unreadable follows an event that cannot be read. The version does not move past it, unless it is a deletion whose key
+// can be read: the sink is told of that.
 func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
-	r := w.r
 	hasKey := bad.Key != (listwatch.Key{})
-	// The event may have been damaged on the way. The next watch brings it again if it begins at a known version. Once is
-	// enough, and what sends versions in no order sends nothing again.
-	if !hasKey && isKnown(r.version) && r.version != r.rereadFrom && !w.unordered {
-		r.rereadFrom = r.version
-		return r.follow(ctx, fmt.Errorf("%w: %w", errAskedAgain, bad))
+	if !hasKey && w.canAskAgain() {
+		w.r.rereadFrom = w.r.version
+		return w.r.follow(ctx, fmt.Errorf("%w: %w", errAskedAgain, bad))
 	}
-	next := r.follow(ctx, bad)
+	next := w.r.follow(ctx, bad)
 	if hasKey && bad.Type == listwatch.Deleted {
-		r.observe(observe.Handed, func() []observation {
-			return []observation{{Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true}}
-		})
-		r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
-		w.advance(bad.Type, bad.ResourceVersion)
-		w.commit()
+		w.deleteKey(ctx, bad.Key, bad.ResourceVersion)
 	}
 	return next
+}
+
+// canAskAgain reports whether the next watch may bring an event again, which may have been damaged on the way. It does so
+// only from a known version, and once is enough. A fake sends nothing again.
+func (w *liveWatch[T]) canAskAgain() bool {
+	return isKnown(w.r.version) && w.r.version != w.r.rereadFrom && !w.unordered
+}
+
+// deleteKey tells the sink of a deletion whose object cannot be read.
+func (w *liveWatch[T]) deleteKey(ctx context.Context, key listwatch.Key, version string) {
+	w.r.observeOne(observe.Handed, observation{Kind: "DeleteKey", Key: key, FinalStateUnknown: true})
+	w.r.checkSink(ctx, "DeleteKey", key, w.r.sink.DeleteKey(key))
+	w.advance(listwatch.Deleted, version)
+	w.commit()
 }
 
 // count adds the watch to Stats once it has ended.
