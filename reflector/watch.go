@@ -62,19 +62,20 @@ func (r *Reflector[T]) watching(s *stream[T]) *state[T] {
 // step waits for events, and gives them to the sink.
 func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	events, err := w.r.nextEvents(w.stream)
-	if err == nil {
-		w.events += len(events)
-		err = w.take(ctx, events)
-		clear(events) // so that the objects can be collected
+	if err != nil {
+		return w.failed(ctx, err)
 	}
+	defer clear(events) // so that the objects can be collected
+	w.events += len(events)
+	err = w.take(ctx, events)
 	if err != nil {
 		return w.failed(ctx, err)
 	}
 	return w.r.current
 }
 
-// take gives the sink events: changes in a row in one call, a bookmark in one of its own. It stops at an event that shows
-// that the server was set back.
+// take gives the sink events: changes in a row in one call, a bookmark in a call of its own. It stops at an event that
+// shows that the server was set back.
 func (w *liveWatch[T]) take(ctx context.Context, events []listwatch.Event[T]) error {
 	done := 0 // events before this one have been dealt with
 	for i, ev := range events {
@@ -156,9 +157,8 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	if watchesWork {
 		w.r.outages = 0
 	}
-	bad, unreadable := errors.AsType[*listwatch.ObjectError](err)
-	if unreadable {
-		return w.unreadable(ctx, bad)
+	if bad, unreadable := errors.AsType[*listwatch.ObjectError](err); unreadable {
+		return w.unreadable(ctx, bad, err)
 	}
 	if kind := kindOf(err); watchesWork && (kind == kindEnded || kind == kindOverdue) {
 		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
@@ -166,15 +166,15 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	return w.r.follow(ctx, err)
 }
 
-// unreadable follows an event that cannot be read. The version does not move past it, unless it is a deletion whose key
+// unreadable follows err: bad could not be read. The version does not move past it, unless it is a deletion whose key
 // can be read: the sink is told of that.
-func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
+func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError, err error) *state[T] {
 	hasKey := bad.Key != (listwatch.Key{})
 	if !hasKey && w.canAskAgain() {
 		w.r.rereadFrom = w.r.version
-		return w.r.follow(ctx, fmt.Errorf("%w: %w", errAskedAgain, bad))
+		return w.r.follow(ctx, fmt.Errorf("%w: %w", errAskedAgain, err))
 	}
-	next := w.r.follow(ctx, bad)
+	next := w.r.follow(ctx, err)
 	if hasKey && bad.Type == listwatch.Deleted {
 		w.deleteKey(ctx, bad.Key, bad.ResourceVersion)
 	}
