@@ -26,8 +26,8 @@ var (
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
 	// What only this side knows of a stream: in a streaming list, the first two come with ErrSilent.
-	errUnanswered = errors.New("no answer until the deadline of the stream")
-	errOverdue    = errors.New("deadline of the stream")
+	errUnanswered = errors.New("no answer before the deadline of the stream")
+	errOverdue    = errors.New("the stream is past its deadline")
 	errAskedAgain = errors.New("event is asked for again")
 )
 

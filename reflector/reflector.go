@@ -33,10 +33,10 @@ type Reflector[T listwatch.Object] struct {
 
 	askLatest    bool           // Lists ask for the latest state, until one succeeds.
 	noWatchCache bool           // The server split a list at any version, which a watch cache never does.
-	rereadFrom   string         // where the last watch began that was to bring an unreadable event again
+	rereadFrom   string         // the version from which an unreadable event was asked for again
 	pagedUntil   time.Time      // Streaming lists are not tried before.
-	outages      int            // of the limit "9 times" in the table
-	internal     backoff.Window // of the limit "a while" in the table
+	outages      int            // counted for the limit upTo9Times
+	internal     backoff.Window // measures for the limit forAWhile
 	backoff      backoff.Timer
 }
 

@@ -74,6 +74,11 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	return s.room[:n], nil
 }
 
+// isChange: an event of this type has an object.
+func isChange(typ listwatch.EventType) bool {
+	return listwatch.Added <= typ && typ <= listwatch.Deleted
+}
+
 // setDeadline makes this side end the stream after left, and no longer when it was to before.
 func (s *stream[T]) setDeadline(left time.Duration) {
 	s.deadline = time.Now().Add(left)

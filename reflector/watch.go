@@ -97,11 +97,6 @@ func (w *liveWatch[T]) take(ctx context.Context, events []listwatch.Event[T]) er
 	return nil
 }
 
-// isChange: the event has an object.
-func isChange(typ listwatch.EventType) bool {
-	return listwatch.Added <= typ && typ <= listwatch.Deleted
-}
-
 func (w *liveWatch[T]) isOlder(version, than string) bool {
 	return !w.unordered && rv.IsOlder(version, than)
 }
