@@ -41,7 +41,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.BoolVar(&o.demo, "demo", false, "play every rule against an in-process API server, and exit 0 if all held")
 	fs.BoolVar(&o.embedded, "embedded", false, "run against an in-process API server on a loopback port, till stopped")
 	fs.BoolVar(&o.version, "version", false, "print the version, and exit")
-	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host; all controllers of a cluster must agree on it")
+	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host; another prefix is another controller's")
 	fs.StringVar(&o.config.Class, "ingress-class", ingress.DefaultClass, "ingress class to set; empty leaves it to others")
 	fs.StringVar(&o.config.Host, "host", ingress.DefaultHost, "host of a Service that names none")
 	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")

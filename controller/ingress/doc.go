@@ -12,12 +12,14 @@
 //     name: one rule, the Service's TCP port named http (else its first TCP
 //     port), its host from <prefix>/host (else Config.Host), class Config.Class.
 //  2. Annotation gone or false, or a Service of type ExternalName: the Ingress
-//     is deleted, if this Service controls it.
+//     is deleted, if it is the controller's.
 //  3. Deleted by hand it comes back; owned fields changed by hand are put right.
 //     Owned are class, rules and the ownerReference, nothing else.
 //  4. A deleted Service's Ingress is left to the garbage collector. Under a
 //     re-created Service it is waited for.
-//  5. An Ingress that this Service does not control is never touched.
+//  5. An Ingress is the controller's if its Service controls it, and if its
+//     managedFields say that a controller with this prefix wrote it. No other
+//     is ever touched.
 //  6. Nothing is written for what is being deleted.
 //
 // What the demo of cmd/ingress-controller calls its rules are cases of these six, and of the guarantees.
@@ -41,6 +43,6 @@
 // # What is not guaranteed
 //
 // An Event is best effort: after some failed tries it is dropped. After a restart a problem is reported once more, for
-// Events are remembered in memory only. Two controllers with different Config on the same Services would undo each
-// other's writes. Each would slow down and emit a Contested Event.
+// Events are remembered in memory only. Two controllers with one prefix and different class or host would undo
+// each other's writes. Each would slow down and emit a Contested Event.
 package ingress

@@ -155,7 +155,8 @@ func (s *recordingServer) failure() error {
 	return err
 }
 
-func (s *recordingServer) store(ing *networkingv1.Ingress) *networkingv1.Ingress {
+func (s *recordingServer) store(ing *networkingv1.Ingress, manager string) *networkingv1.Ingress {
+	ing.ManagedFields = append(ing.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager})
 	if s.admit != nil {
 		s.admit(ing)
 	}
@@ -172,7 +173,7 @@ func (s *recordingServer) Create(_ context.Context, ing *networkingv1.Ingress, o
 	}
 	ing = ing.DeepCopy()
 	ing.UID = types.UID(fmt.Sprintf("ing-%d", s.version))
-	return s.store(ing), nil
+	return s.store(ing, opts.FieldManager), nil
 }
 
 func (s *recordingServer) Apply(_ context.Context, ac *networkingv1ac.IngressApplyConfiguration, opts metav1.ApplyOptions) (*networkingv1.Ingress, error) {
@@ -194,7 +195,7 @@ func (s *recordingServer) Apply(_ context.Context, ac *networkingv1ac.IngressApp
 				UID: *ref.UID, Controller: ref.Controller, BlockOwnerDeletion: ref.BlockOwnerDeletion}
 		}
 	}
-	return s.store(ing), nil
+	return s.store(ing, opts.FieldManager), nil
 }
 
 func (s *recordingServer) Delete(_ context.Context, name string, opts metav1.DeleteOptions) error {

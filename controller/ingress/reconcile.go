@@ -101,7 +101,7 @@ func (l *attempt) cacheIsBehind() bool {
 
 func (l *attempt) ensureNone(ctx context.Context) error {
 	l.mem.contest = contest{}
-	if l.ing == nil || l.ing.DeletionTimestamp != nil || relate(l.svc, l.ing) != ours {
+	if l.ing == nil || l.ing.DeletionTimestamp != nil || l.config.relate(l.svc, l.ing) != ours {
 		return nil
 	}
 	if l.mem.rejected == versionsOf(l.svc, l.ing) {
@@ -126,12 +126,12 @@ func (l *attempt) ensure(ctx context.Context, d desired) (controller.Result, err
 		if l.ing.DeletionTimestamp != nil {
 			return none, nil // its deletion enqueues the key
 		}
-		switch relate(l.svc, l.ing) {
+		switch l.config.relate(l.svc, l.ing) {
 		case predecessor:
 			return none, nil // likewise
 		case stranger:
 			l.warn(ctx, &invalidError{ReasonNameConflict,
-				fmt.Sprintf("Ingress %s exists and %s; it is left alone", klog.KObj(l.ing), describeController(l.ing))})
+				fmt.Sprintf("Ingress %s exists and %s; it is left alone", klog.KObj(l.ing), describeStranger(l.svc, l.ing))})
 			return none, nil
 		case ours:
 			if !d.differs(l.ing) {

@@ -146,7 +146,17 @@ func TestReconcile_NeverTouchesAStranger(t *testing.T) {
 	owned := func(ing *networkingv1.Ingress) { // an owner, but not the controller
 		ing.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "web", UID: "svc-1"}}
 	}
-	for name, stranger := range map[string]func(*networkingv1.Ingress){"another's": deployment, "orphan": orphan, "owned only": owned} {
+	made := func(ing *networkingv1.Ingress) { // by another program, which lets the Service control it
+		ing.OwnerReferences = []metav1.OwnerReference{desired{owner: owner{"web", "svc-1"}}.ownerReference()}
+		ing.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another"}}
+	}
+	prefixed := func(ing *networkingv1.Ingress) { // by a controller with another prefix
+		made(ing)
+		ing.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}, {Manager: FieldManager + "-other"}}
+	}
+	for name, stranger := range map[string]func(*networkingv1.Ingress){
+		"another's": deployment, "orphan": orphan, "owned only": owned, "made by another": made, "another prefix": prefixed,
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.byHand(stranger)
@@ -162,6 +172,20 @@ func TestReconcile_NeverTouchesAStranger(t *testing.T) {
 			b.expect(created)
 		})
 	}
+}
+
+// A version before wrote under one name for all prefixes.
+func TestReconcile_ClaimsWhatAVersionBeforeMadeIfTheServiceAsksForIt(t *testing.T) {
+	b := served(t)
+	b.r.config.AnnotationPrefix = "other"
+	b.serviceIs()
+	b.expect()
+	b.serviceIs(annotated("other/http", "true"))
+	b.expect("apply to ing-10 by glasswatch-ingress-other, force true")
+	b.cacheCatchesUp()
+	b.expect()
+	b.serviceIs()
+	b.expect("delete ing-10")
 }
 
 func TestReconcile_WaitsForItsPredecessorWithoutAWord(t *testing.T) {

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -13,18 +14,23 @@ import (
 type relation int
 
 const (
-	stranger    relation = iota // controlled by another owner, or by none: never changed
+	stranger    relation = iota // controlled by another owner or by none, or made by another program: never changed
 	predecessor                 // controlled by an earlier Service of this name: awaits collection
 	ours
+	unclaimed // ours if the Service asks this controller for it: made when field managers did not name the prefix
 )
 
-func relate(svc *corev1.Service, ing *networkingv1.Ingress) relation {
-	ref := metav1.GetControllerOf(ing)
+func (c Config) relate(svc *corev1.Service, ing *networkingv1.Ingress) relation {
+	ref, maker := metav1.GetControllerOf(ing), makerOf(ing)
 	switch {
 	case ref == nil:
 		return stranger
-	case ref.UID == svc.UID:
+	case ref.UID == svc.UID && maker == c.fieldManager():
 		return ours
+	case ref.UID == svc.UID && maker == FieldManager:
+		return unclaimed
+	case ref.UID == svc.UID:
+		return stranger
 	case ref.APIVersion == "v1" && ref.Kind == "Service" && ref.Name == svc.Name:
 		return predecessor
 	default:
@@ -32,11 +38,31 @@ func relate(svc *corev1.Service, ing *networkingv1.Ingress) relation {
 	}
 }
 
-func describeController(ing *networkingv1.Ingress) string {
-	if ref := metav1.GetControllerOf(ing); ref != nil {
+// makerOf returns the field manager of the ingress controller that wrote ing, "" if none did. The controller's reference
+// alone does not tell: other programs also make Ingresses that a Service controls.
+func makerOf(ing *networkingv1.Ingress) string {
+	maker := ""
+	for _, entry := range ing.ManagedFields {
+		if strings.HasPrefix(entry.Manager, FieldManager+"-") {
+			return entry.Manager
+		}
+		if entry.Manager == FieldManager {
+			maker = FieldManager
+		}
+	}
+	return maker
+}
+
+func describeStranger(svc *corev1.Service, ing *networkingv1.Ingress) string {
+	ref := metav1.GetControllerOf(ing)
+	switch {
+	case ref == nil:
+		return "has no controller"
+	case ref.UID == svc.UID:
+		return "was made by another program"
+	default:
 		return fmt.Sprintf("is controlled by %s %s", ref.Kind, ref.Name)
 	}
-	return "has no controller"
 }
 
 // differs says whether an owned field of ing is not as d wants it. Other fields (TLS, default backend, other

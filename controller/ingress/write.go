@@ -5,12 +5,22 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 )
 
-// FieldManager is the name under which the API server records this controller's fields of an Ingress.
+// FieldManager is the name under which the API server records this controller's fields of an Ingress. With another
+// prefix than the default, "-" and the prefix follow.
 const FieldManager = "glasswatch-ingress"
+
+func (c Config) fieldManager() string {
+	if c.AnnotationPrefix == DefaultAnnotationPrefix {
+		return FieldManager
+	}
+	name := FieldManager + "-" + c.AnnotationPrefix
+	return name[:min(len(name), validation.FieldManagerMaxLength)]
+}
 
 // create posts the Ingress. An apply would do the same, but it would also adopt an Ingress of that name that was
 // created meanwhile.
@@ -25,7 +35,7 @@ func (l *attempt) create(ctx context.Context, d desired) (*networkingv1.Ingress,
 	if d.class != "" {
 		ing.Spec.IngressClassName = &d.class
 	}
-	return l.client.Ingresses(l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
+	return l.client.Ingresses(l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: l.config.fieldManager()})
 }
 
 // correct applies the owned fields, and only those, by force. With the uid the server refuses if another Ingress has
@@ -47,7 +57,7 @@ func (l *attempt) correct(ctx context.Context, d desired) (*networkingv1.Ingress
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).
 			WithController(true).WithBlockOwnerDeletion(true))
-	return l.client.Ingresses(l.ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+	return l.client.Ingresses(l.ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: l.config.fieldManager(), Force: true})
 }
 
 // remove deletes this Ingress only if it is unchanged. It deletes neither another one of the same name, nor this one if
