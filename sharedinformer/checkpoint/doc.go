@@ -20,10 +20,12 @@
 //   - A server that no longer has the version (410), or does not have it yet, is listed. Handlers are told what
 //     differs, with FinalStateUnknown for what is gone. HasSynced waits for that list.
 //   - A file that is damaged or of another format is not used. Neither is one about another cluster, source, Go type
-//     (each of its fields counts) or transform. A line in the log says why.
+//     (each of its fields counts) or transform, or whose objects do not get to the store because a hook panics. A line
+//     in the log says why.
 //   - The file is written each Interval if the store has moved or there was a list, and when the informer stops. A
 //     write that fails leaves the file of before; [Stats] and the log tell.
-//   - Nothing is written once an object could not be read or transformed in this run: the file would claim to have it.
+//   - Nothing is written once an object could not be read or transformed in this run, or BeforeStore or Observe has
+//     panicked: the file would claim to have what is not in the store.
 //   - What comes before the informer has synced counts as its initial list.
 //
 // # Not guaranteed

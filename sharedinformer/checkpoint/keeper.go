@@ -14,6 +14,7 @@ import (
 	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/resume"
+	"glasswatch/observe"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 )
@@ -41,7 +42,7 @@ type keeper[T listwatch.Object] struct {
 
 	restoring atomic.Bool // the queue is being filled from the file
 	restored  atomic.Bool // the store has what the file had: what comes now is the server's
-	leftOut   atomic.Bool // an object could not be read or transformed
+	leftOut   atomic.Bool // an object could not be read or transformed, or a hook has panicked
 	moved     atomic.Bool // the store is another one than the file's
 
 	// The consumer's: objects were written since the last call of stored, and the version that it was told.
@@ -57,27 +58,34 @@ func (k *keeper[T]) attach(opts *sharedinformer.Options[T]) {
 	opts.Feed = k.feed
 	opts.SyncGate = k.agreed
 	if transform := opts.Transform; transform != nil {
-		opts.Transform = func(obj T) (T, error) {
+		opts.Transform = func(obj T) (out T, err error) {
 			if k.restoring.Load() { // it was transformed before it was saved
 				return obj, nil
 			}
-			failed := true // unless it comes back
-			defer func() {
-				if failed {
-					k.leftOut.Store(true)
-				}
-			}()
-			out, err := transform(obj)
-			failed = err != nil
+			ok := false
+			defer k.noteUnless(&ok)
+			out, err = transform(obj)
+			ok = err == nil
 			return out, err
+		}
+	}
+	if look := opts.Observe; look != nil {
+		opts.Observe = func(seen []observe.Observation[listwatch.Key]) {
+			ok := false
+			defer k.noteUnless(&ok)
+			look(seen)
+			ok = true
 		}
 	}
 	announce := opts.BeforeStore
 	opts.BeforeStore = func(key listwatch.Key, obj listwatch.Object) {
+		ok := false
+		defer k.noteUnless(&ok)
 		k.written = true
 		if announce != nil {
 			announce(key, obj)
 		}
+		ok = true
 	}
 	measure := opts.Metrics.StoreResourceVersion
 	opts.Metrics.StoreResourceVersion = func(version string) {
@@ -85,6 +93,14 @@ func (k *keeper[T]) attach(opts *sharedinformer.Options[T]) {
 		if measure != nil {
 			measure(version)
 		}
+	}
+}
+
+// noteUnless is deferred around a hook, and notes that an object may be missing in the store unless ok is set. ok is not
+// set if the hook panics: the informer then goes on without the batch, if the program lives.
+func (k *keeper[T]) noteUnless(ok *bool) {
+	if !*ok {
+		k.leftOut.Store(true)
 	}
 }
 
@@ -121,15 +137,15 @@ func (k *keeper[T]) feed(
 func (k *keeper[T]) Run(ctx context.Context) {
 	lw := k.lw
 	opts := k.reflectorOpts
-	if version, objs := k.load(ctx); version == "" {
+	switch version, objs := k.load(ctx); {
+	case version == "":
 		k.agree() // the first list will do
-	} else {
-		if !k.restore(ctx, version, objs) {
-			return
-		}
+	case k.restore(ctx, version, objs):
 		opts.ResumeFrom = version
 		lw = resume.RejectIfServerBehind(lw, version)
 		defer k.judge(ctx, &opts).Stop()
+	case ctx.Err() != nil:
+		return
 	}
 	report := opts.OnError
 	opts.OnError = func(ctx context.Context, err error) {
@@ -154,17 +170,22 @@ func (k *keeper[T]) load(ctx context.Context) (version string, objs []T) {
 	if err == nil {
 		version, objs, err = k.codec.decode(frames)
 	}
-	logger := klog.FromContext(ctx).WithValues("informer", k.reflectorOpts.Name, "path", k.opts.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		logger.Info("No checkpoint yet, listing")
+		klog.FromContext(ctx).Info("No checkpoint yet, listing", "informer", k.reflectorOpts.Name, "path", k.opts.Path)
 	case err != nil:
-		logger.Info("Checkpoint not used, listing", "reason", err.Error())
+		k.logNotUsed(ctx, err.Error())
 	}
 	return version, objs
 }
 
-// restore fills the store with what was loaded. It returns false if ctx ends first.
+func (k *keeper[T]) logNotUsed(ctx context.Context, reason string) {
+	klog.FromContext(ctx).Info("Checkpoint not used, listing",
+		"informer", k.reflectorOpts.Name, "path", k.opts.Path, "reason", reason)
+}
+
+// restore fills the store with what was loaded. It returns false if ctx ends first, or if a hook panics and the store
+// does not get it. What the queue gives from then on is the server's in either case.
 func (k *keeper[T]) restore(ctx context.Context, version string, objs []T) bool {
 	k.restoring.Store(true)
 	_ = k.queue.Replace(objs, nil, version) // each has a name: decode has seen to that
@@ -174,8 +195,12 @@ func (k *keeper[T]) restore(ctx context.Context, version string, objs []T) bool 
 	case <-ctx.Done():
 		return false
 	}
-	k.moved.Store(false)
 	k.restored.Store(true)
+	if k.informer.Store().ResourceVersion() != version {
+		k.logNotUsed(ctx, "a hook has panicked, so the store does not have its objects")
+		return false
+	}
+	k.moved.Store(false)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stats.Resumed, k.stats.Saved = version, version
@@ -230,7 +255,8 @@ func (k *keeper[T]) save(ctx context.Context) {
 	if err := rv.Check(version); err != nil {
 		return // not a version that a watch can begin at
 	}
-	err := fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
+	err := fmt.Errorf("%w: an object was left out, or a hook has panicked, and a watch from here on would not bring "+
+		"what is missing", ErrNoCheckpoint)
 	if !k.leftOut.Load() { // after the snapshot: it is known by now what is missing there
 		err = resume.Save(k.opts.Path, k.id, func(write func(frame []byte)) error {
 			return k.codec.encode(write, version, snapshot.Len(), snapshot.All())
