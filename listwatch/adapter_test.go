@@ -49,7 +49,7 @@ func TestFromWatch_TranslatesEveryKindOfEvent(t *testing.T) {
 		`unreadable BOOKMARK event of unknown name: the bookmark has no resourceVersion`,
 		`unreadable ADDED event "shop/cart" at resourceVersion 5: the object is a *v1.Pod, not a *v1.Service`,
 		`unreadable ADDED event of unknown name at resourceVersion 7: the object has no name`,
-		`unreadable ADDED event of unknown name: the object is a *v1.Service, not a *v1.Service`,
+		`unreadable ADDED event of unknown name: the object is a nil *v1.Service`,
 		`unreadable object "shop/cart" at resourceVersion 5: watch event of unknown type "RENAMED"`,
 	} {
 		_, err := stream.Next()

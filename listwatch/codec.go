@@ -116,22 +116,7 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 			return none, errForeign
 		}
 	}
-	obj := reflect.New(c.elem).Interface().(T)
-	asMap, isMap := any(obj).(*unstructured.Unstructured)
-	if isMap {
-		err = decodeMap(from, asMap)
-	} else {
-		err = from.Decode(obj, c.decoder)
-	}
-	is := from.TypeMeta
-	typeMeta := obj.GetObjectKind()
-	if says := typeMeta.GroupVersionKind(); !says.Empty() {
-		is.APIVersion, is.Kind = says.ToAPIVersionAndKind()
-		if !isMap {
-			// Typed objects carry no kind, however they came: it is their Go type.
-			typeMeta.SetGroupVersionKind(schema.GroupVersionKind{})
-		}
-	}
+	obj, is, err := c.decodeAny(from)
 	// The kind comes before err: if it is wrong, a field of an unexpected type is only the consequence.
 	if is != c.TypeMeta && !c.agrees(is, c.Kind, partialMetadata) {
 		return none, fmt.Errorf("the object is a %s, not %s", named(is), c.wants)
@@ -145,10 +130,31 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	if !shardChecked && c.shard.Drops(obj) {
 		return none, errForeign
 	}
-	if isMap {
-		c.fillTypeMeta(asMap, listKind)
+	if u, isMap := any(obj).(*unstructured.Unstructured); isMap {
+		c.fillTypeMeta(u, listKind)
 	}
 	return obj, nil
+}
+
+// decodeAny decodes an object, and says which kind it is by its own account: that is known even if the rest is an error.
+// A typed object loses its kind: it is its Go type.
+func (c *codec[T]) decodeAny(from wire.Object) (obj T, is metav1.TypeMeta, err error) {
+	obj = reflect.New(c.elem).Interface().(T)
+	u, isMap := any(obj).(*unstructured.Unstructured)
+	if isMap {
+		err = decodeMap(from, u)
+	} else {
+		err = from.Decode(obj, c.decoder)
+	}
+	is = from.TypeMeta
+	typeMeta := obj.GetObjectKind()
+	if says := typeMeta.GroupVersionKind(); !says.Empty() {
+		is.APIVersion, is.Kind = says.ToAPIVersionAndKind()
+	}
+	if !isMap {
+		typeMeta.SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return obj, is, err
 }
 
 // decodeMap refuses a namespace that is no string. A map takes one of any type, but the key would be another object's.

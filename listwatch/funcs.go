@@ -70,20 +70,24 @@ func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T]
 
 // objectOf finds the T in obj.
 func objectOf[T Object](obj runtime.Object) (T, *ObjectError) {
-	typed, ok := obj.(T)
-	isNil := isNilPointer(obj)
-	if ok && !isNil {
-		if typed.GetName() != "" {
-			return typed, nil
-		}
-		return typed, &ObjectError{ResourceVersion: typed.GetResourceVersion(), Err: errNoName}
-	}
 	var none T
-	bad := &ObjectError{Err: fmt.Errorf("the object is a %T, not a %T", obj, none)}
-	if m, err := meta.Accessor(obj); err == nil && !ok && !isNil && m.GetName() != "" {
-		bad.Key, bad.ResourceVersion = KeyOf(m), m.GetResourceVersion()
+	if isNilPointer(obj) {
+		return none, &ObjectError{Err: fmt.Errorf("the object is a nil %T", obj)}
 	}
-	return none, bad
+	typed, ok := obj.(T)
+	if !ok {
+		bad := &ObjectError{Err: fmt.Errorf("the object is a %T, not a %v", obj, reflect.TypeFor[T]())}
+		m, err := meta.Accessor(obj)
+		if err == nil && m.GetName() != "" {
+			bad.Key = KeyOf(m)
+			bad.ResourceVersion = m.GetResourceVersion()
+		}
+		return none, bad
+	}
+	if typed.GetName() == "" {
+		return none, &ObjectError{ResourceVersion: typed.GetResourceVersion(), Err: errNoName}
+	}
+	return typed, nil
 }
 
 func statusErrorOf(obj runtime.Object) error {

@@ -26,13 +26,17 @@ func ListAll[T Object](
 	full := false // a token expired, and everything is asked for at once
 	for {
 		page, err := lw.List(ctx, opts)
-		if err != nil {
-			if full || opts.Continue == first.Continue || !rv.IsExpired(err) {
-				return nil, err
-			}
-			first.Limit, first.Continue = 0, ""
-			opts, all, full = first, nil, true
+		isFirst := opts.Continue == first.Continue
+		if rv.IsExpired(err) && !isFirst && !full {
+			opts = first
+			opts.Limit = 0
+			opts.Continue = ""
+			all = nil
+			full = true
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		if page.ResourceVersion == "" {
 			return nil, ErrNoResourceVersion

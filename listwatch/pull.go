@@ -10,9 +10,13 @@ var ErrClosed = errors.New("watch stream closed")
 
 // source is where the events of a stream come from.
 type source[T Object] interface {
-	// next returns the next event. If none has arrived, next blocks until there is one or ctx ends; without wait it
-	// returns no event and no error. An *ObjectError costs one event, errForeign is no event, and any other error ends
-	// the stream.
+	// next returns the next event. If none has arrived, next blocks until there is one or ctx ends. What it returns:
+	//
+	//	an event, no error       the next event
+	//	no event, no error       without wait: none has arrived
+	//	*ObjectError             an event that cannot be read; the next one can still come
+	//	errForeign               an event of another shard, which is passed over
+	//	another error            the end of the stream
 	next(ctx context.Context, wait bool) (Event[T], error)
 }
 
