@@ -308,6 +308,7 @@ func TestFuncs_Errors(t *testing.T) {
 		{serviceList(""), "no resourceVersion"},
 		{&metav1.Status{}, "the items of a *v1.Status"},
 		{&runtime.Unknown{}, "ListFunc returned a *runtime.Unknown"},
+		{&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}}, "a *v1.PodList, whose items are of type *v1.Pod, not *v1.Service"},
 	} {
 		if status, ok := tc.list.(*metav1.Status); ok {
 			status.ResourceVersion = "9"
@@ -316,8 +317,9 @@ func TestFuncs_Errors(t *testing.T) {
 		_, err = lw.List(t.Context(), metav1.ListOptions{})
 		assert.ErrorContains(t, err, tc.says)
 	}
-	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []corev1.Pod{{ObjectMeta: serviceV1("a-pod", "5").ObjectMeta}}}
-	lw.ListFunc = func(context.Context, metav1.ListOptions) (runtime.Object, error) { return pods, nil }
+	pod := &corev1.Pod{ObjectMeta: serviceV1("a-pod", "5").ObjectMeta}
+	mixed := &corev1.List{ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []runtime.RawExtension{{Object: pod}}}
+	lw.ListFunc = func(context.Context, metav1.ListOptions) (runtime.Object, error) { return mixed, nil }
 	list, err := lw.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{`unreadable object "shop/a-pod" at resourceVersion 5: the object is a *v1.Pod, not a *v1.Service`}, textOf(list.Bad))

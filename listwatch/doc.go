@@ -29,8 +29,8 @@
 //     [ObjectError]. After Close, Next returns [ErrClosed]; after a cancellation, the context's cause. Other errors are
 //     broken streams: half a frame, a lost connection, a reset HTTP/2 stream, a frame above Options.MaxFrameSize.
 //   - A bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. A client
-//     never returns half a key, which would name another object. Bytes that are not JSON end a stream. In a list
-//     they are an error of the whole list.
+//     never returns half a key, which would name another object. Bytes that are not JSON, or nested too deep for
+//     Kubernetes' decoder, end a stream. In a list they are an error of the whole list.
 //   - A list without a resourceVersion, a Table, a list of another kind is an error and not an empty list.
 //   - Objects own their memory: none points into a buffer, and keeping an item does not keep the list. Options.Decoder
 //     may have them share parts.

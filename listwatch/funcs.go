@@ -36,6 +36,9 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], 
 	if m.GetResourceVersion() == "" {
 		return nil, ErrNoResourceVersion
 	}
+	if err := checkItems[T](from); err != nil {
+		return nil, err
+	}
 	list := &List[T]{
 		ResourceVersion:    m.GetResourceVersion(),
 		Continue:           m.GetContinue(),
@@ -66,6 +69,24 @@ func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T]
 		return nil, err
 	}
 	return fromWatch[T](ctx, w), nil
+}
+
+// checkItems refuses a list of another kind, which would be an empty one if it has no items. Items that may be of any
+// kind are looked at one by one.
+func checkItems[T Object](list runtime.Object) error {
+	items, err := meta.GetItemsPtr(list)
+	if err != nil {
+		return fmt.Errorf("the items of a %T: %w", list, err)
+	}
+	item := reflect.TypeOf(items).Elem().Elem()
+	if item.Kind() == reflect.Struct {
+		item = reflect.PointerTo(item)
+	}
+	wanted := reflect.TypeFor[T]()
+	if item.Implements(reflect.TypeFor[Object]()) && item.Kind() == reflect.Pointer && !item.AssignableTo(wanted) {
+		return fmt.Errorf("ListFunc returned a %T, whose items are of type %v, not %v", list, item, wanted)
+	}
+	return nil
 }
 
 // objectOf finds the T in obj.

@@ -227,3 +227,30 @@ func TestGet_LeavesToTheAlarmWhatAWorkerHas(t *testing.T) {
 		assert.Equal(t, "a", <-taken)
 	})
 }
+
+// The alarm goes off at the same instant as these calls, before or after them.
+func TestAddAfter_ADeadlineThatIsOverSwallowsNoLaterOne(t *testing.T) {
+	for range 100 {
+		tell(t, Options[string]{}, func(s *story) {
+			s.AddAfter("x", time.Second)
+			<-time.After(time.Second)
+			s.AddAfter("x", 10*time.Second)
+			s.At(2 * time.Second)
+			s.Expect("x")
+			s.At(11 * time.Second)
+			s.Expect("x")
+		})
+	}
+}
+
+func TestCancelDelayed_AnItemWhoseDeadlineIsOverIsDue(t *testing.T) {
+	for range 100 {
+		tell(t, Options[string]{}, func(s *story) {
+			s.AddAfter("x", time.Second)
+			<-time.After(time.Second)
+			assert.False(t, s.CancelDelayed("x"))
+			s.At(2 * time.Second)
+			s.Expect("x")
+		})
+	}
+}

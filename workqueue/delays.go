@@ -27,7 +27,7 @@ func (q *Queue[T]) undelayLocked(e *entry[T]) {
 func (q *Queue[T]) deadlineReached() {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
-	q.moveDueLocked()
+	q.moveDueLocked(time.Now())
 	if len(q.delayed) > 0 {
 		q.nextDeadline.set(q.delayed[0].deadline)
 	}
@@ -42,9 +42,8 @@ func (q *Queue[T]) idleIsDueLocked() bool {
 
 func (e *entry[T]) deadlineIsOver(now time.Time) bool { return !e.deadline.After(now) }
 
-// moveDueLocked makes due what has its deadline behind it.
-func (q *Queue[T]) moveDueLocked() {
-	now := time.Now()
+// moveDueLocked makes due what has its deadline behind it, now.
+func (q *Queue[T]) moveDueLocked(now time.Time) {
 	for len(q.delayed) > 0 && q.delayed[0].deadlineIsOver(now) {
 		e := q.delayed[0]
 		q.undelayLocked(e)

@@ -143,7 +143,9 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 		q.addLocked(item, priority)
 		return
 	}
-	deadline := time.Now().Add(d)
+	now := time.Now()
+	q.moveDueLocked(now) // a deadline that has passed does not swallow this one, even if the alarm is late
+	deadline := now.Add(d)
 	e := q.entryLocked(item)
 	isDue := e.state == waiting || e.state == processingDirty
 	switch {
@@ -161,10 +163,12 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 	}
 }
 
-// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due, also one
+// whose deadline has just passed, stays due.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlockAndTellMetrics()
+	q.moveDueLocked(time.Now())
 	e := q.entries[item]
 	if e == nil || !e.delayed {
 		return false
@@ -213,7 +217,7 @@ func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	defer q.unlockAndTellMetrics()
 	for q.lenLocked() == 0 && !q.shuttingDown {
 		if q.idleIsDueLocked() {
-			q.moveDueLocked()
+			q.moveDueLocked(time.Now())
 		} else {
 			q.work.Wait()
 		}

@@ -1,5 +1,7 @@
 package workqueue
 
+import "time"
+
 // ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
 // Items that are due count as waiting, items that are delayed are dropped. It releases a ShutDownWithDrain that is
 // waiting. ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
@@ -44,7 +46,7 @@ func (q *Queue[T]) closeLocked() {
 		return
 	}
 	q.shuttingDown = true
-	q.moveDueLocked()
+	q.moveDueLocked(time.Now())
 	for len(q.delayed) > 0 {
 		e := q.delayed[0]
 		q.undelayLocked(e)

@@ -8,7 +8,8 @@
 // # Guarantees
 //
 //   - A read returns the newer of the two versions of an object. Versions are compared by Options.Compare.
-//   - A deletion that the cache was told of ends the mutations of that object, also those that come later.
+//   - A deletion that the cache was told of ends the mutations of that object. Those that come later are refused as long
+//     as the deletion is remembered: until a newer mutation takes its place under the key, or its age or number ends it.
 //   - Mutations are forgotten by age and by number, the oldest first. The memory is bounded by Options.MaxSize.
 //   - No lock is held while KeyFunc, Compare, index functions or the backing store run.
 //   - An index function or a comparison that fails is reported to OnError with the key.
@@ -97,10 +98,10 @@ func (c *Cache[K, T]) Mutation(obj T) error {
 	})
 }
 
-// OnAddOrUpdate notes that the backing store has obj: an equal or older mutation is let go. The error is KeyFunc's or
-// Compare's.
+// OnAddOrUpdate notes that the backing store has obj: an equal or older mutation is let go. A deletion stays remembered,
+// for a mutation that comes late. The error is KeyFunc's or Compare's.
 func (c *Cache[K, T]) OnAddOrUpdate(obj T) error {
-	return c.change(obj, nil, func(_ mutation[T], order int) bool { return order >= 0 })
+	return c.change(obj, nil, func(old mutation[T], order int) bool { return order >= 0 && !old.deleted })
 }
 
 // OnDelete notes that obj is deleted: mutations of it, and older ones under its key, are let go. Its own are refused

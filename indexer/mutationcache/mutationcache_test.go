@@ -170,6 +170,19 @@ func TestCache_ADeletionEndsMutationsOfThatObjectAlsoLateOnes(t *testing.T) {
 	expectVersion(t, c, 9)
 }
 
+func TestCache_ADeletionIsRememberedWhenAnotherObjectHasTheKey(t *testing.T) {
+	c, s := newMutations(includeAdds)
+	require.NoError(t, c.OnDelete(itemAt(7, "g")))
+	again := itemAt(8, "g")
+	again.tags = []string{"another uid"}
+	require.NoError(t, s.Add(again))
+	require.NoError(t, c.OnAddOrUpdate(again))
+	expectVersion(t, c, 8)
+	require.NoError(t, c.Mutation(itemAt(6, "g")), "of the first one, late")
+	require.NoError(t, s.Delete(again))
+	expectVersion(t, c, 0)
+}
+
 func TestCache_VersionsThatCannotBeComparedLeaveTheStoresObject(t *testing.T) {
 	var failed []string
 	c, s := newMutations(func(o *Options[string, *item]) {

@@ -71,9 +71,10 @@ func (c *Cache[K, T]) newer(e *entry[K, mutation[T]]) (T, bool) {
 	switch {
 	case err != nil:
 		c.report(e.key, fmt.Errorf("comparing versions: %w", err))
+	case m.deleted: // it stays, for mutations that come late
 	case order >= 0:
 		c.exchange(e.key, e, nil)
-	case !m.deleted:
+	default:
 		return m.obj, true
 	}
 	return backing, true

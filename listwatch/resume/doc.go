@@ -13,7 +13,9 @@
 //
 // # What is guaranteed
 //
-//   - A [Stream] delivers each event once and in order. A [Watch] delivers each at least once, in order.
+//   - A [Stream] delivers each event once and in order. An event without a version of its own can come again if the
+//     connection ends behind it: some servers send a deletion with the version that the object had. A [Watch] delivers
+//     each event at least once, in order.
 //   - [Save] is all or nothing. The file is written beside the old one, synced, and renamed. A process that is
 //     killed, or a disk that is full, leaves the old file as it was.
 //   - [Load] returns nothing of a file before all of it was checked. A file that is cut, extended or changed is

@@ -17,7 +17,7 @@ import (
 const minRestartInterval = time.Second
 
 // Stream is a watch that does not end when the connection does. It resumes at the newest resourceVersion that came, so
-// every event after the first resourceVersion comes once and in order.
+// every event after the first resourceVersion comes once and in order; doc.go has the exception.
 //
 // It restarts at most once a second, or after the delay the server asks for. Some errors are mended by no restart. Next
 // returns them and the stream ends: 410 (the resourceVersion is too old: list again), 401, 403,
