@@ -1,7 +1,7 @@
 // Lanes over time, one a layer, drawn on a canvas. The table beside it says the same to a keyboard and a screen reader.
 import { html, useEffect, useRef, useState } from './ui.js';
 import { kinds } from './fold.js';
-import { boxAt, boxes } from './places.js';
+import { boxAt, boxes, signs } from './places.js';
 
 const laneHeight = 14;
 const labelWidth = 86;
@@ -34,7 +34,7 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
   const newest = events.at(-1)?.us ?? 0;
   const oldest = events[0]?.us ?? 0;
   const seen = part ? part.to - part.from : byTime ? span * 1000 || Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
-  const end = part ? part.to : byTime ? (view.held || span === 0 ? newest : view.us) : events.length;
+  const end = part ? part.to : byTime ? (span === 0 ? newest : view.us) : events.length;
   const from = end - seen;
   const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
 
@@ -43,6 +43,7 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
+  const onLine = Object.entries(signs).map(([what, sign]) => `${sign} ${words.marks[what]}`).join('  ');
   const informed = kinds(live);
   const all = informed.length > 0 ? informed : [...new Set(live.events.flatMap(({ kind }) => kind || []))]; // of a recording
   useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
@@ -76,15 +77,13 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
       onPointerMove=${move} onPointerUp=${release}></canvas></div>
     ${children}
     <div class="line lane-controls">
-      <button type="button" aria-pressed=${!!view.held} data-test="hold"
-        onClick=${() => dispatch({ type: 'hold', on: !view.held })}>${words.hold}</button>
       <label>${words.axis} <select value=${view.axis} data-test="axis"
         onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
       ${byTime && html`<label>${words.span} <select value=${span} data-test="span" onChange=${(e) => see(Number(e.target.value))}>
         ${spans.map((ms) => html`<option key=${ms} value=${ms}>${ms === 0 ? words.allOfIt : words.milliseconds(ms)}</option>`)}</select></label>
         <button type="button" data-test="fit" title=${words.fitDoes} onClick=${() => see(0)}>${words.fit}</button>`}
-      <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>
+      <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '), onLine)}</p>
     </div>`;
 }
 

@@ -76,6 +76,26 @@ func (b *tab) solves() {
 	b.sees("stage", "[data-stage=reached]")
 }
 
+// fast lets the dots be where the layers are.
+var fast = onEachPage(`localStorage.setItem('lens-slowness', '1')`)
+
+// The answer is said when the dots show what decides it, however far the layers are. Their clock stands still here.
+func TestLessons_TheAnswerComesWhenItIsSeen(t *testing.T) {
+	t.Parallel()
+	b := open(t, "#/lesson/tombstones/question")
+	b.sees("stage", "[data-stage=asking]")
+	b.click("answer-1")
+	eval[any](b, stopReplay)
+	b.click("run-lesson")
+	b.until(`localStorage.getItem('lens-lessons')?.includes('tombstones')`) // it has run
+	b.sees("caption", "[data-step=sent]")
+	b.sees("stage", "[data-stage=running]")
+	assert.True(t, eval[bool](b, `lens.view().dots.waiting > 0 && !document.querySelector('[data-test=right-answer]')`))
+	b.click("now")
+	b.sees("stage", "[data-stage=observed]")
+	b.sees("right-answer")
+}
+
 // In one language the answer is wrong, in the other it is right.
 func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 	t.Parallel()
@@ -84,7 +104,7 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 		for _, l := range lessons(t) {
 			t.Run(lang+"/"+l.id, func(t *testing.T) {
 				t.Parallel()
-				b := open(t, "#/lessons")
+				b := open(t, "#/lessons", fast)
 				b.click("lang-" + lang)
 				b.click("lesson-" + l.id)
 				answer := l.right
@@ -120,7 +140,7 @@ func TestLessons_EachStateHasAnAddressAndOutlivesAReload(t *testing.T) {
 	for _, l := range lessons(t) {
 		t.Run(l.id, func(t *testing.T) {
 			t.Parallel()
-			b := open(t, l.at("answer"))
+			b := open(t, l.at("answer"), fast)
 			b.reload() // in the middle, or after it
 			b.proves(false)
 			b.do(goTo(l.at("break")))
