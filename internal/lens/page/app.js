@@ -123,7 +123,14 @@ function dispatch(message) {
     history = keep(history, view);
   }
   const brings = message.type === 'snapshot' || message.type === 'tick';
-  const fresh = brings ? hear(message.data.events, before) : [];
+  const fresh = brings ? message.data.events.filter((e) => e.seq > (view.seq < before.seq ? 0 : heard)) : []; // or the program was started again
+  if (brings) {
+    heard = view.seq;
+    askForContents(before);
+  }
+  if (fresh.length > 0) {
+    listeners.forEach((f) => f(fresh, view));
+  }
   viewers.forEach((f) => f(view));
   sampledAt = view.sampled ? view.at : sampledAt;
   // After the last message of a storm a tick comes without an event.
@@ -133,20 +140,6 @@ function dispatch(message) {
   if (brings) {
     replay.take(fresh, view); // last, for it changes the view
   }
-}
-
-// hear tells the listeners of the events that they have not got, and returns these.
-function hear(events, before) {
-  if (view.seq < before.seq) {
-    heard = 0; // the program was started again
-  }
-  const fresh = events.filter((e) => e.seq > heard);
-  heard = Math.max(heard, view.seq);
-  if (fresh.length > 0) {
-    listeners.forEach((f) => f(fresh, view));
-  }
-  askForContents(before);
-  return fresh;
 }
 
 const replay = replayer({

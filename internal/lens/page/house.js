@@ -74,7 +74,7 @@ function Box({ box, replay, server, ...props }) {
   const lit = isLit(box, replay, view);
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
-    data-lit=${lit} data-faults=${hurt.join(' ')}>
+    style=${{ '--layer': `var(--${box.id})` }} data-lit=${lit} data-faults=${hurt.join(' ')}>
     <${Edge} box=${box} view=${view} live=${props.live} replay=${replay} />
     <h3>${name}${is && html`<small>: ${is}</small>`}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][2]}</span>`)}</h3>
     ${about}

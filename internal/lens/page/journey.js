@@ -36,7 +36,7 @@ export function Journey(props) {
   </section>`;
 }
 
-const Layer = ({ at, words }) => html`<span class=${'layer layer-' + boxAt[at]}>${words.boxes[boxAt[at]].name}</span>`;
+const Layer = ({ at, words }) => html`<span class=${'layer layer-' + boxAt[at]} style=${{ '--layer': `var(--${boxAt[at]})` }}>${words.boxes[boxAt[at]].name}</span>`;
 
 // causes follows because from an event back to the first that is known.
 export function causes(seq, events) {

@@ -69,6 +69,9 @@ export function Story({ view, lens, words, choose }) {
       return undefined;
     }
     let isOver = false; // skipped: another telling is none of its business
+    if (!isPlaying) {
+      remember('story', true);
+    }
     const say = (done, seq) => isOver || setBegun({ phase, seq, done });
     tell(phases[phase].acts, lens, choose, say).catch(() => isOver || skip()); // the server is gone, or refuses
     return () => {
@@ -81,11 +84,6 @@ export function Story({ view, lens, words, choose }) {
     const timer = isShown ? setTimeout(() => setPhase(phase + 1), ms) : 0;
     return () => clearTimeout(timer);
   }, [isShown]);
-  useEffect(() => {
-    if (phase === phases.length - 1) {
-      remember('story', true);
-    }
-  }, [phase]);
   const again = () => {
     byItself.current = false;
     setBegun({});
