@@ -118,18 +118,6 @@ func TestWhereClientGoDiffers(t *testing.T) {
 			clientGoSink: []string{"Add b@2", "Add c@3", "Bookmark 2", "Add c@3"},
 			oursSink:     []string{"Add b@2", "Add c@3"},
 		},
-		{
-			claim: "a Replace that fails makes client-go list again",
-			play: func(h *harness) {
-				h.sink.mu.Lock()
-				h.sink.fail["Replace"] = errors.New("no")
-				h.sink.mu.Unlock()
-				h.BreakWatch(expired())
-				h.Pass(2 * time.Second)
-			},
-			clientGo: []string{`stream@"1"`, `list@"1"`},
-			ours:     []string{`stream@"1"`},
-		},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			play := func(h *harness) ([]string, []string) {

@@ -48,7 +48,7 @@ const (
 	kindExpired                       // the server no longer has this resourceVersion or continue token
 	kindAhead                         // the server does not have this resourceVersion yet: "too large"
 	kindUnsupported                   // the server does not know streaming lists, or has them switched off
-	kindOther                         // something is wrong with the request or the server
+	kindOther                         // something is wrong with the request, the server or the sink
 )
 
 // kindOf finds the kind of an error; the first match counts.
@@ -58,11 +58,11 @@ func kindOf(err error) errorKind {
 	_, refused := errors.AsType[*SinkError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case refused: // by a sink, whatever the cause: it says nothing of the server
+	case refused: // a list, by the sink, whatever the cause: it says nothing of the server
 		return kindOther
 	case errors.Is(err, errAskedAgain):
 		return kindUnnamed
-	case unreadable && bad.Key == (listwatch.Key{}) && (bad.Type == listwatch.Deleted || bad.Type == 0): // 0: unknown
+	case unreadable && bad.Key == (listwatch.Key{}) && mayBeDeletion(bad.Type):
 		return kindLostDeletion
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
@@ -92,6 +92,9 @@ func kindOf(err error) errorKind {
 		return kindOther
 	}
 }
+
+// mayBeDeletion: 0 is an unknown type.
+func mayBeDeletion(typ listwatch.EventType) bool { return typ == listwatch.Deleted || typ == 0 }
 
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR or GOAWAY, by the server or a proxy. It goes by the text, because there are two
 // implementations of HTTP/2 with errors of their own, and client-go's decoder puts only their text into a 500.

@@ -19,6 +19,7 @@ type streamingList[T listwatch.Object] struct {
 	r       *Reflector[T]
 	stream  *stream[T]
 	initial map[listwatch.Key]T // the objects that are there, after the events so far
+	events  int                 // how many came, bookmarks among them
 	newest  string              // the newest version of a Modified or Deleted. Added ones come in no order.
 }
 
@@ -42,6 +43,7 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return l.r.streamingListFailed(ctx, err)
 	}
+	l.events += len(events)
 	for _, ev := range events { // at most one: there is no more room
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
@@ -76,11 +78,14 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	}
 	r, took := l.r, time.Since(l.stream.opened)
 	l.stream.setDeadline(r.opts.watchDeadline())
-	r.log(ctx, 4, "Initial events are complete", "totalItems", l.stream.events, "duration", took)
+	r.log(ctx, 4, "Initial events are complete", "totalItems", l.events, "duration", took)
 	r.update(func() { r.stats.StreamingLists++ })
 	list := l.list(version)
 	l.initial = nil // so that it can be collected
-	r.replace(ctx, list, took)
+	err := r.replace(ctx, list, took)
+	if err != nil {
+		return r.streamingListFailed(ctx, err)
+	}
 	l.stream.useful = true
 	return r.watching(l.stream)
 }
@@ -129,8 +134,11 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 		r.report(ctx, bad)
 	}
 	r.update(func() { r.stats.PagedLists++ })
-	r.replace(ctx, list, time.Since(started))
-	return r.newState(Connecting)
+	err = r.replace(ctx, list, time.Since(started))
+	if err != nil {
+		return r.follow(ctx, err)
+	}
+	return r.connecting()
 }
 
 // pager counts pages. Some test doubles send pages without a version, which ListAll refuses: they get anyVersion.

@@ -12,8 +12,8 @@ import (
 // Sink is what the reflector keeps equal to the server: a queue or a store. All calls come from the goroutine that runs
 // [Reflector.Run], in the order of the server's events.
 //
-// An error of a sink is counted and reported, and the reflector goes on: the call is not repeated. If Replace returns
-// one, the sink has whatever of the list it took over, until the next list. A Sink may block: that holds up the watch
+// An error of a sink is counted and reported, and the reflector goes on: the call is not repeated. But if Replace returns
+// one, the list has failed, and another follows, at the latest after a wait. A Sink may block: that holds up the watch
 // only. A panic ends Run and reaches its caller.
 type Sink[T listwatch.Object] interface {
 	// Add, Update and Delete own the object they are given, unless they return an error. Add may be called for an
@@ -61,8 +61,9 @@ func (e *SinkError) Unwrap() error { return e.Err }
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
 // replace gives the sink a list, streamed or paged. Its version is the truth even if it is older than the one before.
-// The list is counted first, so that a goroutine that learns of it from the sink finds it in Stats.
-func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], took time.Duration) {
+// The list is counted first, so that a goroutine that learns of it from the sink finds it in Stats. If
+// the sink returns an error, replace returns a *SinkError, and the version stays.
+func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], took time.Duration) error {
 	r.update(func() {
 		r.stats.ListedObjects += uint64(len(list.Items) + len(list.Bad))
 		r.stats.ListTime += took
@@ -74,10 +75,14 @@ func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], too
 		}
 	}
 	r.observeList(list, keep)
-	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, list.ResourceVersion))
+	err := r.sink.Replace(list.Items, keep, list.ResourceVersion)
+	if err != nil {
+		return &SinkError{Op: "Replace", Err: err}
+	}
 	r.askLatest = false
 	r.update(func() { r.version = list.ResourceVersion })
 	r.log(ctx, 2, "Caches populated")
+	return nil
 }
 
 // put gives the sink changes; one, if it takes no batches. An object that the sink took over is not read any more.

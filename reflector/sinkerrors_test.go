@@ -13,7 +13,7 @@ import (
 func TestSinkErrors_AreReportedAndDoNotStopTheMirror(t *testing.T) {
 	story(t, Options{}, func(h *harness) {
 		no := errors.New("no key")
-		for _, op := range []string{"Add", "Update", "Delete", "DeleteKey", "Replace", "Bookmark"} {
+		for _, op := range []string{"Add", "Update", "Delete", "DeleteKey", "Bookmark"} {
 			h.sink.fail[op] = no
 		}
 		h.Put("a")
@@ -25,12 +25,39 @@ func TestSinkErrors_AreReportedAndDoNotStopTheMirror(t *testing.T) {
 		h.Put("c")
 		h.ExpectVersion("6")
 		h.ExpectSink("Replace 1 [a@1]", "Add b@2", "Update a@3", "Delete a@4", "DeleteKey b", "Bookmark 5", "Add c@6")
-		h.ExpectErrors(&SinkError{Op: "Replace", Err: no}, &SinkError{Op: "Add", Key: keyNamed("b"), Err: no},
+		h.ExpectErrors(&SinkError{Op: "Add", Key: keyNamed("b"), Err: no},
 			&SinkError{Op: "Update", Key: keyNamed("a"), Err: no}, &SinkError{Op: "Delete", Key: keyNamed("a"), Err: no},
 			errors.New("unreadable"), &SinkError{Op: "DeleteKey", Key: keyNamed("b"), Err: no},
 			&SinkError{Op: "Bookmark", Err: no}, &SinkError{Op: "Add", Key: keyNamed("c"), Err: no})
-		require.Equal(t, uint64(7), h.r.Stats().SinkErrors)
+		require.Equal(t, uint64(6), h.r.Stats().SinkErrors)
 		require.NoError(t, h.r.LastError())
+	})
+}
+
+func TestSinkErrors_AListThatTheSinkRefusesIsFollowedByAnotherAfterAWait(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		refused := &SinkError{Op: "Replace", Err: errors.New("no room")}
+		h.sink.mu.Lock()
+		h.sink.fail["Replace"] = refused.Err
+		h.sink.mu.Unlock()
+		h.Put("b")
+		h.BreakWatch(expired())
+		h.Pass(800 * time.Millisecond) // the wait after the watch
+		h.ExpectErrors(expired(), refused, refused)
+		h.ExpectVersion("2")
+		h.Put("c")
+		h.sink.mu.Lock()
+		clear(h.sink.fail)
+		h.sink.mu.Unlock()
+		h.Pass(1600 * time.Millisecond)
+		h.ExpectRequests(`stream@"2"`, `list@"2"`, `stream@"2"`)
+		h.ExpectSink("Add b@2", "Replace 2 [a@1 b@2]", "Replace 2 [a@1 b@2]", "Replace 3 [a@1 b@2 c@3]")
+		h.ExpectVersion("3")
+		require.NoError(t, h.r.LastError())
+		require.EqualValues(t, 2, h.r.Stats().SinkErrors)
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // NewInformerWithOptions returns a store, and a controller that fills it and calls one handler. The store is read-only.
-// It is an Indexer if options has indexers.
+// It is an Indexer if options has indexers. An object that the transform fails on is reported and left out; if there is an
+// earlier version of it, that stays.
 func NewInformerWithOptions(options InformerOptions) (Store, Controller) {
 	metrics := WithStoreMetrics(options.Identifier, options.InformerMetricsProvider)
 	var store Store
@@ -92,5 +93,5 @@ func newQueue(store Store, options InformerOptions) Queue {
 	} else {
 		queue.KnownObjects = store
 	}
-	return NewRealFIFOWithOptions(queue)
+	return newRealFIFO(queue, true) // applier knows what is kept
 }

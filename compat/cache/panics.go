@@ -22,15 +22,17 @@ func reportingPanics(transform TransformFunc) TransformFunc {
 	if transform == nil {
 		return nil
 	}
-	return func(obj any) (out any, err error) {
-		defer func() {
-			if panicked := recover(); panicked != nil {
-				for _, handle := range utilruntime.PanicHandlers {
-					handle(context.Background(), panicked)
-				}
-				out, err = nil, fmt.Errorf("the transform panicked: %v", panicked)
+	return func(obj any) (any, error) { return callTransform(transform, obj) }
+}
+
+func callTransform(transform TransformFunc, obj any) (out any, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			for _, handle := range utilruntime.PanicHandlers {
+				handle(context.Background(), panicked)
 			}
-		}()
-		return transform(obj)
-	}
+			out, err = nil, fmt.Errorf("the transform panicked: %v", panicked)
+		}
+	}()
+	return transform(obj)
 }

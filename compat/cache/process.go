@@ -65,12 +65,18 @@ func (a applier) applyBulk(d Delta, isInInitialList bool) error {
 	return nil
 }
 
-// replaceAll makes the store equal to a full list: store first, then deletions, then the rest.
+// replaceAll makes the store equal to a full list, but for what is kept: store first, then deletions, then the rest.
 func (a applier) replaceAll(info ReplacedAllInfo, isInInitialList bool) error {
 	type change struct{ old, obj any }
 	listed := make(map[string]int, len(info.Objects))
 	changes := make([]change, 0, len(info.Objects))
+	objs := make([]any, 0, len(info.Objects)) // what the store is to have
 	for _, obj := range info.Objects {
+		if last, ok := obj.(kept); ok { // as are all that come after it
+			objs = a.appendKept(objs, listed, last.key)
+			continue
+		}
+		objs = append(objs, obj)
 		key, err := DeletionHandlingMetaNamespaceKeyFunc(obj)
 		if err != nil {
 			return KeyError{Obj: obj, Err: err}
@@ -93,7 +99,7 @@ func (a applier) replaceAll(info ReplacedAllInfo, isInInitialList bool) error {
 			gone = append(gone, DeletedFinalStateUnknown{Key: key, Obj: obj})
 		}
 	}
-	if err := a.store.Replace(info.Objects, info.ResourceVersion); err != nil {
+	if err := a.store.Replace(objs, info.ResourceVersion); err != nil {
 		return err
 	}
 	for _, tombstone := range gone {
@@ -107,6 +113,17 @@ func (a applier) replaceAll(info ReplacedAllInfo, isInInitialList bool) error {
 		}
 	}
 	return nil
+}
+
+// appendKept appends the store's version of an object, unless it has none, or the list has one.
+func (a applier) appendKept(objs []any, listed map[string]int, key string) []any {
+	old, exists, err := a.store.GetByKey(key)
+	_, isListed := listed[key]
+	if err != nil || !exists || isListed {
+		return objs
+	}
+	listed[key] = -1 // nothing changes
+	return append(objs, old)
 }
 
 // processBatch applies deltas of different objects, in one transaction if the store can, and calls the handler.

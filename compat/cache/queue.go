@@ -7,7 +7,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/deltafifo"
-	"glasswatch/internal/guard"
 )
 
 // This file has the common parts of this package's queues: keys, transforms and error reports. The layer's queues get
@@ -67,13 +66,12 @@ func (f *front) named(obj any) (queued, error) {
 }
 
 // transformed returns obj after the transform. Objects in tombstones were transformed before. A panic of the transform
-// is an error.
-func (f *front) transformed(obj any) (out any, err error) {
+// is an error, of which the panic handlers are told.
+func (f *front) transformed(obj any) (any, error) {
 	if _, ok := obj.(DeletedFinalStateUnknown); ok || f.transform == nil {
 		return obj, nil
 	}
-	defer guard.Recover("transform", &err)
-	return f.transform(obj)
+	return callTransform(f.transform, obj)
 }
 
 // take keys and transforms obj.

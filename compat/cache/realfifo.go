@@ -55,7 +55,10 @@ func NewRealFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter, transformer Tran
 // NewRealFIFOWithOptions returns an empty queue. It panics if AtomicEvents and KnownObjects are both set or both not, or
 // if UnlockWhileProcessing or EmitDeltaTypeBookmark is set without AtomicEvents. With AtomicEvents, UnlockWhileProcessing
 // makes no difference: process functions never run under a lock.
-func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
+func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO { return newRealFIFO(opts, false) }
+
+// newRealFIFO is NewRealFIFOWithOptions. keeps is what it is in atomicQueue.
+func newRealFIFO(opts RealFIFOOptions, keeps bool) *RealFIFO {
 	switch {
 	case opts.AtomicEvents == (opts.KnownObjects != nil):
 		panic("cache: RealFIFOOptions wants either AtomicEvents or KnownObjects")
@@ -77,7 +80,7 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 	}
 	metrics := newQueueMetrics(opts.Identifier, opts.MetricsProvider)
 	if opts.AtomicEvents {
-		f.queue = newAtomicQueue(&f.front, metrics)
+		f.queue = newAtomicQueue(&f.front, metrics, keeps)
 	} else {
 		f.queue = newListedQueue(&f.front, opts.KnownObjects, metrics)
 	}

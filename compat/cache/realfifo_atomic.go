@@ -10,9 +10,15 @@ import (
 type atomicQueue struct {
 	front *front
 	queue *deltafifo.InOrder[string, queued]
+	// keeps: a list has a kept in the place of each object that the transform fails on. Otherwise the list fails.
+	keeps bool
 }
 
-func newAtomicQueue(front *front, m queueMetrics) *atomicQueue {
+// kept is an item of a ReplacedAll for consumers of this package: an object that is there, and that the transform failed
+// on. Its last good version stays.
+type kept struct{ key string }
+
+func newAtomicQueue(front *front, m queueMetrics, keeps bool) *atomicQueue {
 	native := deltafifo.Options[string, queued]{KeyFunc: queued.keyOf, BatchSize: maxBatch}
 	if m.queued != nil {
 		native.Metrics.Queued = m.setQueued
@@ -20,7 +26,7 @@ func newAtomicQueue(front *front, m queueMetrics) *atomicQueue {
 	if m.latency != nil {
 		native.Metrics.Processed = func(took time.Duration) { m.observe(took.Seconds()) }
 	}
-	return &atomicQueue{front: front, queue: deltafifo.NewInOrder(native)}
+	return &atomicQueue{front: front, queue: deltafifo.NewInOrder(native), keeps: keeps}
 }
 
 // add cannot fail, for the layer's KeyFunc cannot.
@@ -37,17 +43,44 @@ func (a *atomicQueue) add(t DeltaType, q queued) {
 
 // replace queues the whole list as one object, for the layer need not see its parts.
 func (a *atomicQueue) replace(list []any, resourceVersion string) error {
-	if a.front.transform != nil {
-		transformed := make([]any, len(list))
-		for i, obj := range list {
-			var err error
-			if transformed[i], err = a.front.transformed(obj); err != nil {
-				return err
-			}
+	switch {
+	case a.front.transform == nil:
+	case a.keeps:
+		list = a.transformedOrKept(list)
+	default:
+		var err error
+		if list, err = a.transformed(list); err != nil {
+			return err
 		}
-		list = transformed
 	}
 	return a.queue.Replace([]queued{{obj: list}}, nil, resourceVersion)
+}
+
+func (a *atomicQueue) transformed(list []any) ([]any, error) {
+	out := make([]any, len(list))
+	for i, obj := range list {
+		var err error
+		if out[i], err = a.front.transformed(obj); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// transformedOrKept reports the objects that the transform fails on.
+func (a *atomicQueue) transformedOrKept(list []any) []any {
+	objs, keep, err := a.front.takeList(list)
+	if err != nil {
+		a.front.report(err, "An object without a key is left out", "")
+	}
+	out := make([]any, 0, len(objs)+len(keep))
+	for _, q := range objs {
+		out = append(out, q.obj)
+	}
+	for _, key := range keep {
+		out = append(out, kept{key})
+	}
+	return out
 }
 
 func (a *atomicQueue) resync() { _ = a.queue.Resync() }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path"
 	"runtime"
 	"sync"
@@ -191,7 +193,7 @@ func (r *StoreReflector) serve(ctx context.Context, single bool) error {
 
 // onError is told of every error of the native reflector, in its goroutine.
 func (r *StoreReflector) onError(ctx context.Context, err error) {
-	failure := r.errors.sort(ctx, err)
+	failure := r.sort(ctx, err)
 	if failure == nil {
 		return
 	}
@@ -204,4 +206,18 @@ func (r *StoreReflector) onError(ctx context.Context, err error) {
 	} else if failure.handle != nil {
 		r.errors.tell(ctx, failure.handle)
 	}
+}
+
+// sort is errorRouter's, but for a list that the store has refused. If that was a streaming one, a paged one follows at
+// once, so it has not failed yet.
+func (r *StoreReflector) sort(ctx context.Context, err error) *failure {
+	refused, isStores := errors.AsType[*reflector.SinkError](err)
+	switch {
+	case !isStores || refused.Op != "Replace":
+		return r.errors.sort(ctx, err)
+	case r.native.Load().State() == reflector.ListingStreaming:
+		r.errors.noStreamingList(ctx, refused.Err)
+		return nil
+	}
+	return &failure{handle: fmt.Errorf("unable to sync list result: %w", refused.Err)}
 }

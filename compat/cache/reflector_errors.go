@@ -81,12 +81,20 @@ func (e *errorRouter) sort(ctx context.Context, err error) *failure {
 	return e.sortStream(ctx, err)
 }
 
+func (e *errorRouter) logger(ctx context.Context, err error) klog.Logger {
+	return klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what, "err", err)
+}
+
+func (e *errorRouter) noStreamingList(ctx context.Context, err error) {
+	e.logger(ctx, err).V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
+}
+
 func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *failure {
-	logger := klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what, "err", request.err)
+	logger := e.logger(ctx, request.err)
 	busy := utilnet.IsConnectionRefused(request.err) || apierrors.IsTooManyRequests(request.err)
 	switch {
 	case request.kind == streamRequest:
-		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
+		e.noStreamingList(ctx, request.err)
 		return nil
 	case request.kind == versionRequest && (rv.IsExpired(request.err) || rv.IsAhead(request.err)):
 		logger.V(4).Info("The version is not available, a list of the latest follows")

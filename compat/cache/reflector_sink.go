@@ -56,9 +56,12 @@ func (s *storeSink) Replace(objs []object, keep []listwatch.Key, resourceVersion
 		}
 	}
 	err := s.store.Replace(list, resourceVersion)
+	if err != nil {
+		return err
+	}
 	s.changed = false
 	s.listed()
-	return err
+	return nil
 }
 
 // Bookmark passes a bookmark on, if the store wants to know.

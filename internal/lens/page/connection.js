@@ -118,7 +118,7 @@ export async function beside(key) {
   return answerOf(await fetch('api/beside?key=' + encodeURIComponent(key)));
 }
 
-// versions returns the server's own resourceVersion of a key, by kind, and the newest event then.
+// versions returns the server's own resourceVersion of a key, by kind.
 export async function versions(key) {
   return answerOf(await fetch('api/versions?key=' + encodeURIComponent(key)));
 }

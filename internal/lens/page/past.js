@@ -16,19 +16,11 @@ export function keep(history, view) {
 // momentIn returns the seq of the moment that is looked back at, or null for now.
 export const momentIn = ({ moment, world, seq }) => (moment?.world === world && moment.seq < seq ? moment.seq : null);
 
-// toldIn returns the seq of the moment that the dots show in the story and in a lesson, or null for now. All else shows it too.
-export function toldIn({ isTold, path, dots: { step, waiting } }) {
-  return (isTold || path.startsWith('/lesson/')) && step && waiting > 0 ? step.at(-1).seq : null;
-}
-
-// shownIn returns the seq of the newest event that the page shows.
-export const shownIn = (view) => momentIn(view) ?? toldIn(view) ?? view.seq;
-
 // viewAt returns the view after the event seq. What the layers held before the first view that is kept is not known.
 export function viewAt(history, view, seq) {
   const upTo = (events) => events.filter((e) => e.seq <= seq);
   const events = upTo(view.events);
-  const now = { seq, us: events.at(-1)?.us ?? 0, events, journey: upTo(view.journey), past: true };
+  const now = { seq, us: events.at(-1)?.us ?? 0, events, journey: upTo(view.journey), held: null, past: true };
   now.moved = moved(events.filter((e) => e.seq === seq));
   const kept = history.findLast((h) => h.seq <= seq);
   if (!kept) {
@@ -39,13 +31,12 @@ export function viewAt(history, view, seq) {
   return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores, since) };
 }
 
-// sized is the kept state, with as many objects as the stores have that changed since, and the newest versions and states that came.
+// sized is the kept state, with as many objects as the stores have that changed since, and the newest versions that came.
 function sized({ state, stores: before }, stores, since) {
   const entries = Object.entries(state.informers).map(([name, informer]) => {
     const size = (of) => Object.keys(of[name]?.objects ?? {}).length;
     const newest = (rv, at) => newer(rv, since.filter((e) => e.at === at && e.kind === informer.kind));
-    const { action } = since.findLast((e) => e.at === 'state' && e.kind === informer.kind) ?? { action: informer.state };
-    return [name, { ...informer, state: action, objects: informer.objects + size(stores) - size(before), rv: newest(informer.rv, 'stored'),
+    return [name, { ...informer, objects: informer.objects + size(stores) - size(before), rv: newest(informer.rv, 'stored'),
       last_sync_rv: newest(informer.last_sync_rv, 'handed') }];
   });
   const server = state.server && { ...state.server, revision: newer(state.server.revision, since.filter(({ at }) => at === 'sent')) };

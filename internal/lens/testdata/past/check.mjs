@@ -52,9 +52,6 @@ const older = { ...first, state: { server: { revision: 7 }, informers: { service
 const come = [seen(2, 'sent'), seen(3, 'handed'), seen(4, 'stored', { action: 'stored' }), seen(5, 'stored', { kind: 'Ingress', rv: '9' })];
 want('the newest versions', [1, 2, 3, 4, 5].map((seq) => versions(viewAt([older], { ...older, seq: 5, events: come }, seq))),
   [[7, '7', '7'], ['8', '7', '7'], ['8', '8', '7'], ['8', '8', '8'], ['8', '8', '8']]);
-const states = [seen(2, 'state', { action: 'Connecting' }), seen(3, 'state', { action: 'Watching' }), seen(4, 'state', { action: 'Idle', kind: 'Ingress' })];
-want('the newest states', [1, 2, 4].map((seq) => viewAt([older], { ...older, seq: 5, events: states }, seq).state.informers.services.state),
-  [undefined, 'Connecting', 'Watching']);
 want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Service: 1 } });
 want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
