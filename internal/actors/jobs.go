@@ -41,7 +41,7 @@ func NewJobs(client kubernetes.Interface) *Jobs {
 			after, err := j.sync(ctx, listwatch.KeyOf(job))
 			return after, ignoreNotFound(err)
 		})
-	j.pods = sharedinformer.New(source[*corev1.Pod](client.CoreV1().Pods("")), sharedinformer.Options[*corev1.Pod]{Name: "pods of jobs"})
+	j.pods = sharedinformer.New(source[*corev1.Pod](client.CoreV1().Pods("")), watching[*corev1.Pod]("pods of jobs"))
 	return j
 }
 

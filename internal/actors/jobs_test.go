@@ -3,7 +3,9 @@ package actors_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
@@ -265,5 +268,34 @@ func TestActors_NameWhatTheyDoNotPlay(t *testing.T) {
 	onNode(t, func(n *node) {
 		n.run("bad", corev1.RestartPolicyOnFailure)
 		require.ErrorContains(n, <-n.pods, "pod default/bad exits with 1 and is to be started again (restartPolicy OnFailure), which is not played")
+	})
+}
+
+// counting counts the watches that a client begins.
+type counting struct {
+	http.RoundTripper
+	watches *atomic.Int32
+}
+
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("watch") {
+		c.watches.Add(1)
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+func TestWatches_OfIdleActorsBeginOnce(t *testing.T) {
+	apiservertest.InBubble(t, apiserver.Options{BookmarkInterval: 24 * time.Hour}, func(t *testing.T, server *apiservertest.Server) {
+		var watches atomic.Int32
+		cfg := rest.CopyConfig(server.Config)
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, &watches} })
+		client, err := kubernetes.NewForConfig(cfg)
+		require.NoError(t, err)
+		for _, run := range []func(context.Context) error{actors.New(client, "").Run, actors.NewJobs(client).Run,
+			actors.NewPods(client, func(*corev1.Pod) int32 { return 0 }).Run} {
+			ending(t, run)
+		}
+		time.Sleep(11 * time.Hour)
+		require.EqualValues(t, 3+2+1, watches.Load())
 	})
 }

@@ -156,10 +156,18 @@ type loop[T listwatch.Object] struct {
 	queue    *controller.Controller[listwatch.Key]
 }
 
+// watching is an informer's options, under which a watch ends after a day at most. In virtual time a watch that ends and begins again is
+// most of what an idle actor costs.
+func watching[T listwatch.Object](name string) sharedinformer.Options[T] {
+	opts := sharedinformer.Options[T]{Name: name}
+	opts.Reflector.MinWatchTimeout = 12 * time.Hour
+	return opts
+}
+
 func newLoop[T listwatch.Object](
 	name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) (time.Duration, error),
 ) *loop[T] {
-	l := &loop[T]{informer: sharedinformer.New(from, sharedinformer.Options[T]{Name: name})}
+	l := &loop[T]{informer: sharedinformer.New(from, watching[T](name))}
 	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 		obj, ok := l.informer.Store().GetByKey(key)
 		if !ok {
