@@ -145,6 +145,6 @@ func TestTasks_AResultIsLostIfItsJobIsDeletedFirst(t *testing.T) {
 
 func TestTasks_AResultIsRecordedBeforeItsJobIsDeleted(t *testing.T) {
 	s := twoTasks(false)
-	s.Sample = 24
+	s.Sample = 12
 	controllertest.Run(t, s)
 }
