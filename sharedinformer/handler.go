@@ -15,7 +15,13 @@ type Deletion[T listwatch.Object] struct {
 }
 
 // HasObj reports whether Obj is there. A deletion that a program makes itself may lack it.
-func (d Deletion[T]) HasObj() bool { return objectOf(d.Obj) != nil }
+func (d Deletion[T]) HasObj() bool { return !isMissing(d.Obj) }
+
+// isMissing reports whether obj is the zero value of its type, as a nil pointer is.
+func isMissing[T object](obj T) bool {
+	var none T
+	return any(obj) == any(none)
+}
 
 // Handler is told of every change of an informer's store. Its methods are called one at a time, from one goroutine per
 // registration, with no lock held. They may block: meanwhile changes wait, see [HandlerOptions]. They may add and
@@ -55,6 +61,45 @@ func (h HandlerFuncs[T]) OnUpdate(oldObj, newObj T) {
 func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	if h.DeleteFunc != nil {
 		h.DeleteFunc(d)
+	}
+}
+
+type notificationKind uint8
+
+const (
+	added notificationKind = iota + 1
+	updated
+	deleted
+)
+
+// cause says why handlers are told, and so which of them are: see resyncSchedule.
+type cause uint8
+
+const (
+	changed  cause = iota // the object was added, updated or deleted
+	repeated              // a list or an event of the watch shows the object as it was
+	resynced              // a resync gives the object again
+)
+
+// notification is one change of the store on its way to a handler: a call that is still to be made.
+type notification[T object] struct {
+	kind    notificationKind
+	cause   cause
+	initial bool // it counts towards the handler's sync; OnAdd passes it on as isInInitialList
+	// unknownState is a deletion's FinalStateUnknown.
+	unknownState bool
+	old, obj     T // deleted: old is the version that handlers know, obj the one that the deletion tells of
+}
+
+// call calls the method of the handler that tells of n.
+func (n *notification[T]) call(h Handler[T]) {
+	switch n.kind {
+	case added:
+		h.OnAdd(n.obj, n.initial)
+	case updated:
+		h.OnUpdate(n.old, n.obj)
+	case deleted:
+		h.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
 	}
 }
 

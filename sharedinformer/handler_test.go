@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -50,49 +49,14 @@ func TestHandler_PanicCostsOneCallIfTheProcessSurvivesIt(t *testing.T) {
 	})
 }
 
-func TestInformer_PanicOfAHookCostsThatBatchIfTheProcessSurvivesIt(t *testing.T) {
-	really, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
-	defer func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = really, handlers }()
-	utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
-	once := func(panicked *bool) {
-		if !*panicked {
-			*panicked = true
-			panic("a hook")
-		}
-	}
-	var panicked bool
-	for name, opts := range map[string]Options[*config]{
-		"BeforeStore": {BeforeStore: func(key, listwatch.Object) { once(&panicked) }},
-		"Observe":     {Observe: func([]observation) { once(&panicked) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bothQueues(t, opts, func(s *story) {
-				panicked = true
-				r := newRecorder()
-				s.Add(r, HandlerOptions{})
-				s.Start()
-				panicked = false
-				s.server.Put("a", "1")
-				synctest.Wait()
-				unlocked := s.informer.fanout.mu.TryLock()
-				s.informer.fanout.mu.Unlock() // in either case, so that the test ends
-				require.True(s, unlocked)
-				s.server.Put("b", "1")
-				s.Pass(crashPause)
-				s.Expect(r, "add b@2")
-			})
-		})
-	}
-}
-
 func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	handlers := utilruntime.PanicHandlers
 	defer func() { utilruntime.PanicHandlers = handlers }()
 	utilruntime.PanicHandlers = nil
 	require.True(t, utilruntime.ReallyCrash)
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{}, nil)
-	l.append([]notification[*config]{{kind: added, obj: &config{}}})
-	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
+	l := newListener(HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}, HandlerOptions{})
+	l.backlog.add([]notification[*config]{{kind: added, obj: &config{}}}, all)
+	require.PanicsWithValue(t, "boom", func() { l.serve(context.Background()) })
 }
 
 func TestHandler_PanicIsReportedWithTheHandlersContextOrThatOfRun(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
@@ -25,8 +23,8 @@ type (
 // Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
 // for concurrent use.
 //
-// The informer's mutex is fanout.mu. Locks are taken in this order: the per-key queue's, fanout.mu, then the store's or
-// one registration's.
+// The informer's mutex is fanout.storeAndListeners. Locks are taken in this order: the per-key queue's, the informer's,
+// then the store's or that of one backlog.
 //
 // The goroutine that calls Run is the consumer: it takes batches from the queue. Run starts one for the source, one that
 // waits for the sync, one for the resync timer if there is a period, and one a handler.
@@ -97,10 +95,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 //  1. The source, the resync timer and awaitSync end, and the consumer after the batch that it is at. The end of the
 //     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped.
 //  2. storeFinal closes: nothing writes the store any more.
-//  3. The handlers are dropped: nothing is told to handlers that are gone.
-//
-// If a hook panics or ends this goroutine, the deferred calls do all that, except that nobody waits for the source: the
-// panic must end the program.
+//  3. The handlers' backlogs are dropped. Before this a handler could be told of one more batch.
 func (i *Informer[T]) fillStore(ctx context.Context) {
 	defer i.fanout.dropAll()
 	defer close(i.storeFinal)
@@ -124,27 +119,16 @@ func (i *Informer[T]) fillStore(ctx context.Context) {
 func (i *Informer[T]) consume(ctx context.Context) {
 	process := i.process // here, as making a method value allocates
 	for ctx.Err() == nil {
-		err := i.pop(ctx, process)
+		err := i.queue.PopBatch(process)
 		i.writer.release()
 		i.objectErrors.reportKept() // here, as no lock is held
-		switch {
-		case errors.Is(err, deltafifo.ErrClosed):
+		if errors.Is(err, deltafifo.ErrClosed) {
 			return
-		case errors.Is(err, errHookPanicked): // without a pause that would fill the log
-			pauseAfterCrash(ctx.Done())
 		}
 	}
 }
 
-// pop blocks for a batch and calls process. If that panics and utilruntime.HandleCrash lets the program live, the batch
-// does not come again.
-func (i *Informer[T]) pop(ctx context.Context, process func([]delta[T], bool) error) (err error) {
-	err = errHookPanicked // stays if process does not return
-	defer utilruntime.HandleCrashWithContext(ctx)
-	return i.queue.PopBatch(process)
-}
-
-// process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
+// process takes a batch over. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	i.restartResyncAfterList(batch)
 	version := i.storeAndDistribute(batch, isInInitialList)
@@ -154,20 +138,13 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	return nil
 }
 
-// storeAndDistribute spans commit and append with the informer's mutex. The append is deferred, as the user's hooks may
-// panic: handlers are told of the batch if it is in the store, whatever the observer does then. If Options.BeforeStore
-// panics, the store stays as it is, and there is nothing to tell.
+// storeAndDistribute writes a batch to the store, and tells of it those that wait for a resourceVersion and the handlers'
+// backlogs. It calls Options.Observe and Options.BeforeStore.
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
-	defer func() { i.fanout.distributeLocked(i.writer.notes) }()
-	return i.storeLocked(batch, isInInitialList)
-}
-
-// storeLocked writes a batch to the store. It shows it to the observer before and after.
-func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (version string) {
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	// Until SyncGate is closed, every add is initial. awaitSync takes the mutex only after that. So these adds are in each
-	// handler's pendingInitial before any handler can have synced.
+	// backlog before any handler can have synced.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.fanout.report(popped(batch, isInInitialList)...)
@@ -176,6 +153,8 @@ func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (versi
 	if i.opts.Observe != nil {
 		i.fanout.report(stored(i.writer.ops, isInInitialList)...)
 	}
+	i.fanout.wakeWaitersLocked()
+	i.fanout.distributeLocked(i.writer.notes)
 	return version
 }
 
@@ -188,11 +167,11 @@ func (i *Informer[T]) awaitSync(ctx context.Context) {
 			return
 		}
 	}
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	close(i.life.synced)
 	for _, l := range i.fanout.listeners {
-		l.reg.markUpstreamSynced()
+		l.backlog.endInitialList()
 	}
 }
 
@@ -222,7 +201,7 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error { return i.life.wai
 // Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
 // see [Informer.Done].
 func (i *Informer[T]) Stopped() bool {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	return i.fanout.stopped
 }

@@ -11,6 +11,33 @@ import (
 	"glasswatch/internal/rv"
 )
 
+// lifecycle is what informers and registrations have in common: each syncs once, and ends once.
+type lifecycle struct {
+	who       string // for errors
+	synced    chan struct{}
+	done      chan struct{}
+	whyDone   error        // why done is closed; set before
+	lastError func() error // of lists and watches; nil if they work
+}
+
+// waitForSync blocks until synced is closed. If ctx ends or done is closed first, it returns an error that wraps the
+// cause and the last error of lists and watches.
+func (l *lifecycle) waitForSync(ctx context.Context) error {
+	select {
+	case <-l.synced:
+	case <-l.done:
+	case <-ctx.Done():
+	}
+	if isClosed(l.synced) {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if isClosed(l.done) {
+		cause = l.whyDone
+	}
+	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastError())
+}
+
 // ErrNoStoreVersion: the informer has a per-key queue, whose store does not tell how far it has come.
 var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resourceVersion")
 
@@ -33,25 +60,43 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if err != nil {
 		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.life.who, resourceVersion, err)
 	}
-	var givenUp error // once set, the next look at the store is the last
+	var lastLook error // not nil: why the next look at the store is the last
 	for {
-		next := i.fanout.nextBatchStored() // before the look at the store: it is closed by a batch that comes after the look
+		next := i.fanout.nextBatchStored() // before the look: it closes with the first batch that the look may miss
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		if reached {
 			return nil
 		}
-		givenUp = cmp.Or(err, givenUp)
-		if givenUp != nil {
-			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.life.who, resourceVersion, givenUp)
+		giveUp := cmp.Or(err, lastLook)
+		if giveUp != nil {
+			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.life.who, resourceVersion, giveUp)
 			return withLastError(err, i.LastError())
 		}
 		select {
 		case <-next:
 		case <-i.storeFinal:
-			givenUp = ErrStopped
+			lastLook = ErrStopped
 		case <-ctx.Done():
-			givenUp = context.Cause(ctx)
+			lastLook = context.Cause(ctx)
 		}
+	}
+}
+
+// nextBatchStored returns a channel that is closed when the next batch is in the store.
+func (f *fanout[T]) nextBatchStored() <-chan struct{} {
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
+	if f.batchStored == nil {
+		f.batchStored = make(chan struct{})
+	}
+	return f.batchStored
+}
+
+// wakeWaitersLocked closes what nextBatchStored has returned.
+func (f *fanout[T]) wakeWaitersLocked() {
+	if f.batchStored != nil {
+		close(f.batchStored)
+		f.batchStored = nil
 	}
 }
 
@@ -65,4 +110,21 @@ func hasReached(version, wanted string) (bool, error) {
 		return false, fmt.Errorf("the store is at resourceVersion %q: %w", version, err)
 	}
 	return order >= 0, nil
+}
+
+// withLastError adds the last error of lists and watches to err, if there is one.
+func withLastError(err, last error) error {
+	if last == nil {
+		return err
+	}
+	return fmt.Errorf("%w: last error: %w", err, last)
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
