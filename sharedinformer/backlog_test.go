@@ -109,7 +109,7 @@ func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
 	l.backlog.add(initial, all)
 	l.backlog.add([]notification[*config]{{kind: added, obj: &config{}}}, all) // the one that may wait
 	var served sync.WaitGroup
-	served.Go(func() { l.serve(context.Background()) })
+	served.Go(func() { l.run(context.Background()) })
 	kept := true
 	for l.reg.Stats().Depth > 1 && kept {
 		kept = l.backlog.add(nil, all)

@@ -153,7 +153,7 @@ func (f *fanout[T]) serveLocked(l *listener[T]) {
 	l.served = true
 	f.goroutines.Go(func() {
 		defer f.forget(l)
-		l.serve(cmp.Or(l.opts.Context, f.runCtx))
+		l.run(cmp.Or(l.opts.Context, f.runCtx))
 	})
 }
 

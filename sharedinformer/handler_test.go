@@ -56,7 +56,7 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	require.True(t, utilruntime.ReallyCrash)
 	l := newListener(HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}, HandlerOptions{})
 	l.backlog.add([]notification[*config]{{kind: added, obj: &config{}}}, all)
-	require.PanicsWithValue(t, "boom", func() { l.serve(context.Background()) })
+	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }
 
 func TestHandler_PanicIsReportedWithTheHandlersContextOrThatOfRun(t *testing.T) {

@@ -33,8 +33,8 @@ type listener[T object] struct {
 	served bool // its goroutine was started
 }
 
-// serve calls the handler until the backlog is dropped, or drained and empty.
-func (l *listener[T]) serve(ctx context.Context) {
+// run calls the handler until the backlog is dropped, or drained and empty.
+func (l *listener[T]) run(ctx context.Context) {
 	reason := fmt.Errorf("handler %s: %w", l.reg.name, ErrHandlerExited) // stays if the handler calls Goexit
 	defer func() { l.finish(reason) }()
 	for notes := l.backlog.take(); len(notes) > 0; notes = l.backlog.take() {

@@ -51,7 +51,7 @@ func (s *resyncSchedule) wants(c cause) bool {
 	case resynced: // decided on at a check: not for a handler that has joined since
 		return s.due
 	case repeated:
-		return s.due || !s.checked
+		return !s.checked || s.due
 	default:
 		return true
 	}
