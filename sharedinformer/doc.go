@@ -61,7 +61,17 @@
 //
 // # Locks
 //
-// Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the store
-// is written under the queue's lock, too: see [glasswatch/deltafifo.KnownObjects]. Under the informer's mutex come the
-// store's, and each backlog's. Nobody takes those of two backlogs at once. Handlers are called with no lock held.
+// A lock comes after those above it, and nobody holds those of two backlogs at once:
+//
+//	lock                      held by                  while
+//	queue                     source, consumer         something is put in, or taken out. With the per-key queue also
+//	                                                   while a batch is processed: see [glasswatch/deltafifo.KnownObjects]
+//	fanout.storeAndListeners  consumer                 a batch goes to the store and to every backlog
+//	                          AddHandler               the store is copied for the handler, and the listener listed
+//	                          all others               for a moment, to look at the list of listeners or change it
+//	store                     consumer, readers        it is written or read
+//	backlog.mu                consumer, its listener   for a moment, to add, to take, or to count a call off
+//	none                      listener                 the handler is called
+//
+// Index functions run with the informer's mutex held and must not call the informer.
 package sharedinformer

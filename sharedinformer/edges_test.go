@@ -36,11 +36,16 @@ func TestResync_AListBehindAnUpdateOfTheSameKeyRestartsThePeriod(t *testing.T) {
 	require.Len(t, i.listPopped, 1)
 }
 
-func TestListener_AfterItsEndTheReasonStays(t *testing.T) {
+func TestListener_AfterItsEndTheReasonStaysAndTheInformerIsForgotten(t *testing.T) {
 	l := newListener(HandlerFuncs[*config]{}, HandlerOptions{})
+	asked := 0
+	l.reg.life.lastError = func() error { asked++; return nil }
 	l.finish(nil)
 	l.backlog.drop(ErrStopped)
 	require.NoError(t, l.reg.Err())
+	require.Equal(t, 1, asked)
+	require.NoError(t, l.reg.life.lastWatchError())
+	require.Equal(t, 1, asked, "once, at its end")
 }
 
 // As behind a SyncGate: an object that the handler knows goes, comes back as part of the initial list, and goes again.

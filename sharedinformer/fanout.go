@@ -34,9 +34,9 @@ type fanout[T object] struct {
 	stopped           bool
 	// batchStored is closed when the next batch is in the store; nil if nobody waits for that.
 	batchStored chan struct{}
-	// resyncCheck is how often the informer checks which handlers are due a resync; 0 is never. It is fixed once started.
+	// checkPeriod is how often the informer checks which handlers are due a resync; 0 is never. It is fixed once started.
 	// Invariant: each listener's period of resyncs is 0, or at least this.
-	resyncCheck time.Duration
+	checkPeriod time.Duration
 	runCtx      context.Context // has the logger of Run's context, and is never cancelled
 	goroutines  sync.WaitGroup  // the listeners'
 }
@@ -57,12 +57,12 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	name := f.uniqueNameLocked(opts.Name)
 	backlog := newBacklog[T](opts)
 	l := &listener[T]{
-		reg:     newRegistration(name, &i.life, backlog),
-		handler: h,
-		opts:    opts,
-		backlog: backlog,
-		observe: f.observerOf(name),
-		resync:  f.scheduleLocked(opts.ResyncPeriod, i.opts.ResyncPeriod),
+		reg:      newRegistration(name, &i.life, backlog),
+		handler:  h,
+		opts:     opts,
+		backlog:  backlog,
+		observe:  f.observerOf(name),
+		schedule: f.newScheduleLocked(opts.ResyncPeriod, i.opts.ResyncPeriod),
 	}
 	f.listeners = append(f.listeners, l)
 	if f.started { // it comes late
@@ -70,7 +70,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 		for _, obj := range i.store.All() {
 			initial = append(initial, notification[T]{kind: added, initial: true, obj: obj})
 		}
-		l.backlog.add(initial, l.resync.wants)
+		l.backlog.add(initial, l.schedule.wants)
 		if i.HasSynced() {
 			l.backlog.endInitialList()
 		}
@@ -109,7 +109,7 @@ func (i *Informer[T]) DrainHandler(r *Registration) error {
 
 // listenerLocked returns the listener of r, nil if it is gone. Another informer's registration is an error.
 func (i *Informer[T]) listenerLocked(r *Registration) (*listener[T], error) {
-	if r == nil || r.informer != &i.life {
+	if r == nil || r.informerDone != i.life.done {
 		return nil, fmt.Errorf("%s: %w", i.life.who, ErrUnknownHandler)
 	}
 	at := slices.IndexFunc(i.fanout.listeners, func(l *listener[T]) bool { return l.reg == r })
@@ -161,12 +161,16 @@ func (f *fanout[T]) serveLocked(l *listener[T]) {
 func (f *fanout[T]) forget(l *listener[T]) {
 	f.storeAndListeners.Lock()
 	defer f.storeAndListeners.Unlock()
+	f.unlistLocked(l)
+}
+
+func (f *fanout[T]) unlistLocked(l *listener[T]) {
 	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
 }
 
-// removeLocked drops a listener for a reason, nil if somebody asked for it, and takes it off the list.
+// removeLocked drops a listener's backlog for a reason, nil if somebody asked for it, and takes it off the list.
 func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
-	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
+	f.unlistLocked(l)
 	l.backlog.drop(reason)
 	if !l.served { // it has no goroutine that would do so
 		l.finish(nil)
@@ -180,7 +184,7 @@ func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	}
 	var laggards []*listener[T]
 	for _, l := range f.listeners {
-		keepsUp := l.backlog.add(notes, l.resync.wants)
+		keepsUp := l.backlog.add(notes, l.schedule.wants)
 		if !keepsUp {
 			laggards = append(laggards, l)
 		}
@@ -194,7 +198,7 @@ func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	}
 }
 
-// dropAll ends the listeners, and takes no more. It does not wait for their goroutines. A second time it does nothing.
+// dropAll ends the listeners, and takes no more. It does not wait for their goroutines.
 func (f *fanout[T]) dropAll() {
 	f.storeAndListeners.Lock()
 	defer f.storeAndListeners.Unlock()

@@ -189,8 +189,8 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 }
 
 func (l *listener[T]) checkInvariants(t require.TestingT, i *Informer[T]) {
-	if l.resync.period != 0 {
-		require.GreaterOrEqual(t, l.resync.period, i.fanout.resyncCheck)
+	if l.schedule.period != 0 {
+		require.GreaterOrEqual(t, l.schedule.period, i.fanout.checkPeriod)
 	}
 	if l.reg.HasSynced() {
 		require.True(t, i.HasSynced())
@@ -231,7 +231,7 @@ func (f *foldedChanges[T]) checkInvariants(t require.TestingT) {
 // newListener makes a listener that belongs to no informer.
 func newListener(h Handler[*config], opts HandlerOptions) *listener[*config] {
 	b := newBacklog[*config](opts)
-	return &listener[*config]{reg: newRegistration("r", &lifecycle{}, b), handler: h, opts: opts, backlog: b}
+	return &listener[*config]{reg: newRegistration("r", &lifecycle{lastError: func() error { return nil }}, b), handler: h, opts: opts, backlog: b}
 }
 
 func nameOf(kind QueueKind) string {

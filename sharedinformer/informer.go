@@ -51,9 +51,9 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	opts.Name = cmp.Or(opts.Name, lister.KindOf[T]())
 	if opts.SyncGate == nil {
-		closed := make(chan struct{})
-		close(closed)
-		opts.SyncGate = closed
+		open := make(chan struct{})
+		close(open)
+		opts.SyncGate = open
 	}
 	i := &Informer[T]{
 		opts:         opts,
@@ -65,7 +65,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.queue = newQueue(opts, i.store, i.objectErrors.report)
 	i.source = i.newSource(lw)
 	i.writer = newStoreWriter(opts, i.store)
-	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, resyncCheck: max(opts.ResyncPeriod, 0)}
+	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, checkPeriod: max(opts.ResyncPeriod, 0)}
 	i.life = lifecycle{
 		who:       "informer " + opts.Name,
 		synced:    make(chan struct{}),
@@ -107,8 +107,8 @@ func (i *Informer[T]) fillStore(ctx context.Context) {
 		i.source.Run(ctx)
 	})
 	wg.Go(func() { i.awaitSync(ctx) })
-	if i.fanout.resyncCheck > 0 {
-		wg.Go(func() { i.resync(ctx, i.fanout.resyncCheck) })
+	if i.fanout.checkPeriod > 0 {
+		wg.Go(func() { i.runResyncTimer(ctx, i.fanout.checkPeriod) })
 	}
 	i.consume(ctx)
 	cancel()

@@ -29,8 +29,8 @@ type listener[T object] struct {
 	observe func(observe.Step, *notification[T]) // the user's; may be nil
 
 	// The informer's mutex protects these.
-	resync resyncSchedule
-	served bool // its goroutine was started
+	schedule resyncSchedule
+	served   bool // its goroutine was started
 }
 
 // run calls the handler until the backlog is dropped, or drained and empty.
@@ -86,6 +86,7 @@ func (l *listener[T]) pauseAfterPanic() {
 func (l *listener[T]) finish(reason error) {
 	l.backlog.drop(reason)
 	l.backlog.dropTaken()
+	l.reg.life.keepLastError()
 	l.reg.life.whyDone = cmp.Or(l.reg.Err(), errRemoved)
 	close(l.reg.life.done)
 }

@@ -4,10 +4,10 @@ import "context"
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
-	name     string
-	informer *lifecycle // whose handler it is
-	life     lifecycle
-	backlog  interface { // a *backlog[T], of the informer's T
+	name         string
+	informerDone <-chan struct{} // whose handler it is: a channel, as a pointer would keep the informer in memory
+	life         lifecycle
+	backlog      interface { // a *backlog[T], of the informer's T
 		dropReason() error
 		stats() HandlerStats
 	}
@@ -27,9 +27,9 @@ type HandlerStats struct {
 
 func newRegistration[T object](name string, informer *lifecycle, b *backlog[T]) *Registration {
 	return &Registration{
-		name:     name,
-		informer: informer,
-		backlog:  b,
+		name:         name,
+		informerDone: informer.done,
+		backlog:      b,
 		life: lifecycle{
 			who:       "handler " + name,
 			synced:    b.synced,

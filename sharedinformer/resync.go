@@ -67,18 +67,18 @@ func (s *resyncSchedule) check(now time.Time) (due bool) {
 	return s.due
 }
 
-// scheduleLocked makes the schedule of a handler that joins now, as client-go does. Before Run, it may make checks more
+// newScheduleLocked makes the schedule of a handler that joins now, as client-go does. Before Run, it may make checks more
 // frequent.
-func (f *fanout[T]) scheduleLocked(handlerPeriod, defaultPeriod time.Duration) resyncSchedule {
+func (f *fanout[T]) newScheduleLocked(handlerPeriod, defaultPeriod time.Duration) resyncSchedule {
 	asked := cmp.Or(handlerPeriod, defaultPeriod)
-	if asked <= 0 || f.resyncCheck == 0 {
+	if asked <= 0 || f.checkPeriod == 0 {
 		return resyncSchedule{} // never due
 	}
 	period := max(asked, minResync)
 	if f.started {
-		period = max(period, f.resyncCheck)
+		period = max(period, f.checkPeriod)
 	} else {
-		f.resyncCheck = min(f.resyncCheck, period)
+		f.checkPeriod = min(f.checkPeriod, period)
 	}
 	return resyncSchedule{period: period, next: time.Now().Add(period)}
 }
@@ -89,15 +89,15 @@ func (f *fanout[T]) checkSchedules() (anyDue bool) {
 	f.storeAndListeners.Lock()
 	defer f.storeAndListeners.Unlock()
 	for _, l := range f.listeners {
-		due := l.resync.check(now)
+		due := l.schedule.check(now)
 		anyDue = anyDue || due
 	}
 	return anyDue
 }
 
-// resync has the queue resynced at every check that finds a handler due, until ctx ends. The first period begins with
+// runResyncTimer has the queue resynced at every check that finds a handler due, until ctx ends. The first period begins with
 // the first list.
-func (i *Informer[T]) resync(ctx context.Context, period time.Duration) {
+func (i *Informer[T]) runResyncTimer(ctx context.Context, period time.Duration) {
 	var periodOver <-chan time.Time // nil before the first list
 	synced := i.queue.Synced()
 	for {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -13,11 +14,13 @@ import (
 
 // lifecycle is what informers and registrations have in common: each syncs once, and ends once.
 type lifecycle struct {
-	who       string // for errors
-	synced    chan struct{}
-	done      chan struct{}
-	whyDone   error        // why done is closed; set before
-	lastError func() error // of lists and watches; nil if they work
+	who     string // for errors
+	synced  chan struct{}
+	done    chan struct{}
+	whyDone error // why done is closed; set before
+
+	mu        sync.Mutex
+	lastError func() error // of lists and watches, nil if they work; protected by mu
 }
 
 // waitForSync blocks until synced is closed. If ctx ends or done is closed first, it returns an error that wraps the
@@ -35,7 +38,23 @@ func (l *lifecycle) waitForSync(ctx context.Context) error {
 	if isClosed(l.done) {
 		cause = l.whyDone
 	}
-	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastError())
+	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastWatchError())
+}
+
+func (l *lifecycle) lastWatchError() error {
+	l.mu.Lock()
+	lastError := l.lastError
+	l.mu.Unlock()
+	return lastError()
+}
+
+// keepLastError asks for the last error a last time, and keeps it: a registration must not keep an informer in memory
+// that has stopped.
+func (l *lifecycle) keepLastError() {
+	last := l.lastWatchError()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastError = func() error { return last }
 }
 
 // ErrNoStoreVersion: the informer has a per-key queue, whose store does not tell how far it has come.
