@@ -64,45 +64,6 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-type notificationKind uint8
-
-const (
-	added notificationKind = iota + 1
-	updated
-	deleted
-)
-
-// cause says why handlers are told, and so which of them are: see resyncSchedule.
-type cause uint8
-
-const (
-	changed  cause = iota // the object was added, updated or deleted
-	repeated              // a list or an event of the watch shows the object as it was
-	resynced              // a resync gives the object again
-)
-
-// notification is one change of the store on its way to a handler: a call that is still to be made.
-type notification[T object] struct {
-	kind    notificationKind
-	cause   cause
-	initial bool // it counts towards the handler's sync; OnAdd passes it on as isInInitialList
-	// unknownState is a deletion's FinalStateUnknown.
-	unknownState bool
-	old, obj     T // deleted: old is the version that handlers know, obj the one that the deletion tells of
-}
-
-// call calls the method of the handler that tells of n.
-func (n *notification[T]) call(h Handler[T]) {
-	switch n.kind {
-	case added:
-		h.OnAdd(n.obj, n.initial)
-	case updated:
-		h.OnUpdate(n.old, n.obj)
-	case deleted:
-		h.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
-	}
-}
-
 // FilteringHandler passes on what concerns the objects that FilterFunc accepts. An update that brings an object into
 // the filter becomes an add. One that takes it out becomes a deletion: its Obj is the last version that was accepted,
 // and FinalStateUnknown is false. A deletion without an object cannot be judged and is passed on.

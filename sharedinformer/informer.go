@@ -96,6 +96,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 //     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped.
 //  2. storeFinal closes: nothing writes the store any more.
 //  3. The handlers' backlogs are dropped. Before this a handler could be told of one more batch.
+//
+// The deferred calls do that also if a hook ends this goroutine, with runtime.Goexit.
 func (i *Informer[T]) fillStore(ctx context.Context) {
 	defer i.fanout.dropAll()
 	defer close(i.storeFinal)

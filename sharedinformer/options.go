@@ -89,7 +89,8 @@ type HandlerOptions struct {
 	// more removes the handler: its Done closes and Err returns ErrBacklog. 0 is no bound.
 	//
 	// With InOrder up to 1000 events, or a whole resync or relist, come as one batch. A batch that is longer than the
-	// bound removes even an idle handler; with Fold, a batch about more objects than the bound.
+	// bound removes even an idle handler; with Fold, a batch about more objects than the bound. While a handler that folds
+	// is told that an object was replaced, the deletion and the add count as two changes.
 	MaxBacklog int
 	// Context is given to utilruntime's panic handlers if the handler panics: its logger is the one they log to. By
 	// default it is that of the informer's Run.
