@@ -8,6 +8,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // A restored server may give another object the version that the one before it had.
@@ -26,6 +27,21 @@ func TestInformer_AnotherObjectOfTheSameVersionIsAChange(t *testing.T) {
 		require.Equal(t, changed, i.writer.notes[0].cause)
 		i.writer.release()
 	}
+}
+
+func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testing.T) {
+	i := New(newServer(), Options[*config]{Observe: func(seen []observation) {
+		if seen[0].Step == observe.Stored {
+			panic("an observer")
+		}
+	}})
+	reg, err := i.AddHandler(newRecorder(), HandlerOptions{})
+	require.NoError(t, err)
+	obj := &config{}
+	obj.Name, obj.ResourceVersion = "a", "1"
+	added := []delta[*config]{{Type: deltafifo.Added, Key: listwatch.KeyOf(obj), Obj: obj}}
+	require.Panics(t, func() { _ = i.process(added, false) })
+	require.Equal(t, 1, reg.Stats().Depth)
 }
 
 func TestResync_AListBehindAnUpdateOfTheSameKeyRestartsThePeriod(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -24,8 +25,12 @@ var (
 	ErrHandlerExited = errors.New("handler has ended its goroutine")
 )
 
-// errRemoved: why a handler is done whose removal was asked for. [Registration.Err] is nil then.
-var errRemoved = errors.New("it was removed")
+var (
+	// errRemoved: why a handler is done whose removal was asked for. [Registration.Err] is nil then.
+	errRemoved = errors.New("it was removed")
+	// errHookPanicked: the consumer's batch was not taken over to its end.
+	errHookPanicked = errors.New("a hook has panicked")
+)
 
 // objectErrors reports objects that could not be read, transformed or indexed.
 type objectErrors struct {
@@ -62,5 +67,16 @@ func (e *objectErrors) reportKept() {
 	e.mu.Unlock()
 	for _, failed := range kept {
 		e.report(failed.Key, failed.Err)
+	}
+}
+
+// crashPause is how long user code that panicked is left alone, if a panic does not end the process.
+const crashPause = time.Second
+
+// pauseAfterCrash blocks for crashPause, or until stop is closed.
+func pauseAfterCrash(stop <-chan struct{}) {
+	select {
+	case <-time.After(crashPause):
+	case <-stop:
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -47,6 +48,41 @@ func TestHandler_PanicCostsOneCallIfTheProcessSurvivesIt(t *testing.T) {
 		<-reg.Done() // at once, not after the pause
 		require.NotContains(s, r.take(), "update c@3→6")
 	})
+}
+
+func TestInformer_PanicOfAHookCostsThatBatchIfTheProcessSurvivesIt(t *testing.T) {
+	really, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+	defer func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = really, handlers }()
+	utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
+	once := func(panicked *bool) {
+		if !*panicked {
+			*panicked = true
+			panic("a hook")
+		}
+	}
+	var panicked bool
+	for name, opts := range map[string]Options[*config]{
+		"BeforeStore": {BeforeStore: func(key, listwatch.Object) { once(&panicked) }},
+		"Observe":     {Observe: func([]observation) { once(&panicked) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothQueues(t, opts, func(s *story) {
+				panicked = true
+				r := newRecorder()
+				s.Add(r, HandlerOptions{})
+				s.Start()
+				panicked = false
+				s.server.Put("a", "1")
+				synctest.Wait()
+				unlocked := s.informer.fanout.storeAndListeners.TryLock()
+				s.informer.fanout.storeAndListeners.Unlock() // in either case, so that the test ends
+				require.True(s, unlocked)
+				s.server.Put("b", "1")
+				s.Pass(crashPause)
+				s.Expect(r, "add b@2")
+			})
+		})
+	}
 }
 
 func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
@@ -97,7 +99,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 //  2. storeFinal closes: nothing writes the store any more.
 //  3. The handlers' backlogs are dropped. Before this a handler could be told of one more batch.
 //
-// The deferred calls do that also if a hook ends this goroutine, with runtime.Goexit.
+// The deferred calls do that also if a hook panics or ends this goroutine, except that nobody waits for the source: the
+// panic must end the program.
 func (i *Informer[T]) fillStore(ctx context.Context) {
 	defer i.fanout.dropAll()
 	defer close(i.storeFinal)
@@ -121,13 +124,24 @@ func (i *Informer[T]) fillStore(ctx context.Context) {
 func (i *Informer[T]) consume(ctx context.Context) {
 	process := i.process // here, as making a method value allocates
 	for ctx.Err() == nil {
-		err := i.queue.PopBatch(process)
+		err := i.pop(ctx, process)
 		i.writer.release()
 		i.objectErrors.reportKept() // here, as no lock is held
-		if errors.Is(err, deltafifo.ErrClosed) {
+		switch {
+		case errors.Is(err, deltafifo.ErrClosed):
 			return
+		case errors.Is(err, errHookPanicked): // without a pause that would fill the log
+			pauseAfterCrash(ctx.Done())
 		}
 	}
+}
+
+// pop blocks for a batch and calls process. If that panics and utilruntime.HandleCrash lets the program live, the batch
+// does not come again.
+func (i *Informer[T]) pop(ctx context.Context, process func([]delta[T], bool) error) (err error) {
+	err = errHookPanicked // stays if process does not return
+	defer utilruntime.HandleCrashWithContext(ctx)
+	return i.queue.PopBatch(process)
 }
 
 // process takes a batch over. With the per-key queue, its lock is held.
@@ -141,10 +155,15 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 }
 
 // storeAndDistribute writes a batch to the store, and tells of it those that wait for a resourceVersion and the handlers'
-// backlogs. It calls Options.Observe and Options.BeforeStore.
+// backlogs. It calls Options.Observe and Options.BeforeStore, which may panic. What is in the store by then is told all
+// the same.
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
 	i.fanout.storeAndListeners.Lock()
 	defer i.fanout.storeAndListeners.Unlock()
+	defer func() {
+		i.fanout.wakeWaitersLocked()
+		i.fanout.distributeLocked(i.writer.notes)
+	}()
 	// Until SyncGate is closed, every add is initial. awaitSync takes the mutex only after that. So these adds are in each
 	// backlog before any handler can have synced.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
@@ -155,8 +174,6 @@ func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool)
 	if i.opts.Observe != nil {
 		i.fanout.report(stored(i.writer.ops, isInInitialList)...)
 	}
-	i.fanout.wakeWaitersLocked()
-	i.fanout.distributeLocked(i.writer.notes)
 	return version
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -51,7 +50,7 @@ func (l *listener[T]) deliver(ctx context.Context, notes []notification[T]) {
 		}
 		returned := l.callHandler(ctx, &notes[j])
 		if !returned {
-			l.pauseAfterPanic()
+			pauseAfterCrash(l.backlog.dropped) // keeps a handler that always panics from filling the log
 		}
 	}
 }
@@ -69,17 +68,6 @@ func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (retu
 		l.observe(observe.Returned, n)
 	}
 	return true
-}
-
-// crashPause is how long a handler that panicked is left alone, if the panic does not end the process.
-const crashPause = time.Second
-
-// pauseAfterPanic keeps a handler that always panics from filling the log.
-func (l *listener[T]) pauseAfterPanic() {
-	select {
-	case <-time.After(crashPause):
-	case <-l.backlog.dropped:
-	}
 }
 
 // finish closes Done. The reason counts if the backlog was not dropped before for another one.
