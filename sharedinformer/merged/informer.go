@@ -50,7 +50,7 @@ func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T]
 	m := &merge[T]{
 		moveGrace: opts.MoveGrace, transformer: opts.Transform,
 		entries: map[key]*entry[T]{}, waiting: map[*entry[T]]struct{}{},
-		waiters: waiters{all: map[*waiter]struct{}{}},
+		waiters: waiters{all: map[*waiter]struct{}{}}, ended: make(chan struct{}),
 	}
 	opts.Transform = nil // the merge calls it
 	opts.VersionsByBookmark = true

@@ -135,5 +135,6 @@ func (m *merge[T]) syncLocked() {
 	m.firstList = nil
 	m.told = cmp.Or(m.lowestLocked(), "0")
 	m.queued++
+	m.completeLocked()
 	_ = m.queue.Replace(objs, nil, m.told)
 }

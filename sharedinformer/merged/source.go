@@ -76,7 +76,7 @@ func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	e := m.entryLocked(k)
 	change(e)
 	m.settleLocked(e)
-	if !m.waiters.isEmpty() {
+	if m.joining || !m.waiters.isEmpty() {
 		m.tellVersionLocked()
 	}
 }
