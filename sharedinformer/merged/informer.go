@@ -87,8 +87,9 @@ func (i *Informer[T]) AddSource(s Source[T]) error {
 	return nil
 }
 
-// RemoveSource ends a source. What no other source has is deleted, with its final state unknown. RemoveSource does
-// not wait for the source's goroutine. It reports whether there was such a source.
+// RemoveSource ends a source. What no other source has is deleted at once. Its final state is unknown, unless another
+// source has told of its end. RemoveSource does not wait for the source's goroutine. It reports whether there was such
+// a source.
 func (i *Informer[T]) RemoveSource(name string) bool { return i.merge.remove(name) }
 
 // SourceStats are a moment of a source.

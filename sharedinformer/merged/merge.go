@@ -142,12 +142,16 @@ func (m *merge[T]) remove(name string) bool {
 	}
 	for _, e := range m.entries {
 		had := e.drop(s)
-		if had && e.isShown && e.loseAt(e.shown) && len(e.holders) == 0 {
+		if !had {
+			continue
+		}
+		if e.isShown {
+			e.loseAt(e.shown)
+		}
+		if len(e.holders) == 0 {
 			e.graceEnds = time.Now() // no grace: no source will tell of a deletion
 		}
-		if had {
-			m.settleLocked(e)
-		}
+		m.settleLocked(e)
 	}
 	m.recheckLocked()
 	m.tellVersionLocked()
