@@ -18,6 +18,9 @@ var (
 	namespacesResource = schema.GroupResource{Resource: "namespaces"}
 	servicesResource   = schema.GroupResource{Resource: "services"}
 	crdResource        = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	jobsResource       = schema.GroupResource{Group: "batch", Resource: "jobs"}
+
+	replicationControllersResource = schema.GroupResource{Resource: "replicationcontrollers"}
 )
 
 // bootstrap stores what every cluster has from the start.
@@ -53,7 +56,7 @@ func (s *Server) prepareForCreate(obj resource.Object) {
 		o.Spec.Finalizers = []corev1.FinalizerName{corev1.FinalizerKubernetes}
 		o.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 	case *corev1.Pod:
-		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBestEffort}
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosOf(&o.Spec)}
 	case *corev1.Service:
 		s.allocate(o)
 	case *corev1.PersistentVolumeClaim:

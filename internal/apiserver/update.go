@@ -40,13 +40,33 @@ func (r *request) update(w http.ResponseWriter) error {
 		return err
 	}
 	wo := writeOptions{patch.ManagerName(opts.FieldManager, r.http.UserAgent()), len(opts.DryRun) > 0}
-	out, err := r.modify(wo, func(resource.Object) (resource.Object, error) {
+	replacement := func(current resource.Object) (resource.Object, error) {
+		if current == nil && obj.GetUID() != "" {
+			return nil, r.wrongUID(obj.GetUID(), "")
+		}
 		return obj.DeepCopyObject().(resource.Object), nil
-	}, true)
+	}
+	code := http.StatusOK
+	out, err := r.modify(wo, replacement, true)
+	if apierrors.IsNotFound(err) && r.target.subresource == "" && r.createdByUpdates() {
+		code = http.StatusCreated
+		out, err = r.createMissing(wo, replacement, true)
+	}
 	if err != nil {
 		return err
 	}
-	return r.write(w, http.StatusOK, out)
+	return r.write(w, code, out)
+}
+
+// createdByUpdates lists the kinds of which a real server creates an object that is to be updated and is not there.
+func (r *request) createdByUpdates() bool {
+	switch r.table.String() {
+	case "endpoints", "events", "limitranges", "services", "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io",
+		"roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
+		"rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io":
+		return true
+	}
+	return false
 }
 
 func (r *request) patch(w http.ResponseWriter) error {
@@ -76,7 +96,7 @@ func (r *request) patch(w http.ResponseWriter) error {
 	out, err := r.modify(wo, apply, false)
 	if req.Type == types.ApplyPatchType && apierrors.IsNotFound(err) && r.target.subresource == "" {
 		code = http.StatusCreated
-		out, err = r.createByApply(wo, apply)
+		out, err = r.createMissing(wo, apply, false)
 	}
 	if err != nil {
 		return err
@@ -101,14 +121,15 @@ func (r *request) applyPatch(current resource.Object, req patch.Request) (resour
 	return out.(resource.Object), warnings, nil
 }
 
-func (r *request) createByApply(wo writeOptions, apply func(resource.Object) (resource.Object, error)) (resource.Object, error) {
-	obj, err := apply(nil)
+// createMissing creates what modify did not find. change gets nil.
+func (r *request) createMissing(opts writeOptions, change func(resource.Object) (resource.Object, error), track bool) (resource.Object, error) {
+	obj, err := change(nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.createObject(obj, wo, false)
+	out, err := r.createObject(obj, opts, track)
 	if apierrors.IsAlreadyExists(err) { // another writer created it first, so it is an update
-		return r.modify(wo, apply, false)
+		return r.modify(opts, change, track)
 	}
 	return out, err
 }
@@ -178,9 +199,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 func (r *request) checkPreconditions(current, obj resource.Object) error {
 	// of a patch, another uid is not a precondition but a change of an immutable field, which validation refuses
 	if r.verb == "update" && !sameUID(obj.GetUID(), current.GetUID()) {
-		return apierrors.NewConflict(r.groupResource(), r.target.name,
-			//lint:ignore ST1005 these are the words of a real server
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
+		return r.wrongUID(obj.GetUID(), current.GetUID())
 	}
 	switch rv := obj.GetResourceVersion(); {
 	case rv == "" || rv == "0":
@@ -199,13 +218,19 @@ func (r *request) checkPreconditions(current, obj resource.Object) error {
 	return nil
 }
 
+func (r *request) wrongUID(want, have types.UID) error {
+	return apierrors.NewConflict(r.groupResource(), r.target.name,
+		//lint:ignore ST1005 these are the words of a real server
+		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
+}
+
 // conditionalOnly lists the kinds that a real server does not update without a resourceVersion.
 func (r *request) conditionalOnly() bool {
 	switch r.GroupResource().String() {
 	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
 		"runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
 		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
-		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
+		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io", "csistoragecapacities.storage.k8s.io":
 		return true
 	}
 	return false
