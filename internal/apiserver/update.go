@@ -24,13 +24,21 @@ import (
 
 const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
-func (r *request) update(w http.ResponseWriter) error {
+func (r *request) updateOptions() (*metav1.UpdateOptions, error) {
 	opts := &metav1.UpdateOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return err
+		return nil, err
 	}
 	if errs := metav1validation.ValidateUpdateOptions(opts); len(errs) > 0 {
-		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+	}
+	return opts, nil
+}
+
+func (r *request) update(w http.ResponseWriter) error {
+	opts, err := r.updateOptions()
+	if err != nil {
+		return err
 	}
 	obj, err := r.decode(opts.FieldValidation)
 	if err != nil {
@@ -69,23 +77,30 @@ func (r *request) createdByUpdates() bool {
 	return false
 }
 
-func (r *request) patch(w http.ResponseWriter) error {
+func (r *request) patchRequest() (patch.Request, error) {
 	opts := &metav1.PatchOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return err
+		return patch.Request{}, err
 	}
 	body, err := r.body()
 	if err != nil {
-		return err
+		return patch.Request{}, err
 	}
 	contentType, _, _ := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
-	req := patch.Request{
+	return patch.Request{
 		Type: types.PatchType(contentType), Body: body,
 		Name: r.target.name, Namespace: r.target.namespace,
 		FieldManager: opts.FieldManager, UserAgent: r.http.UserAgent(),
 		Force: opts.Force, FieldValidation: opts.FieldValidation, DryRun: opts.DryRun,
+	}, nil
+}
+
+func (r *request) patch(w http.ResponseWriter) error {
+	req, err := r.patchRequest()
+	if err != nil {
+		return err
 	}
-	wo := writeOptions{dryRun: len(opts.DryRun) > 0}
+	wo := writeOptions{dryRun: len(req.DryRun) > 0}
 	var warnings []string
 	apply := func(current resource.Object) (resource.Object, error) {
 		out, said, err := r.applyPatch(current, req)
@@ -162,8 +177,15 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.checkPreconditions(current, obj); err != nil {
 		return nil, err
 	}
+	if r.table == servicesResource {
+		r.server.addresses.mu.Lock()
+		defer r.server.addresses.mu.Unlock()
+	}
 	live := r.served(current)
-	obj = r.prepareForUpdate(obj, live)
+	obj, err := r.prepareForUpdate(obj, live)
+	if err != nil {
+		return nil, err
+	}
 	if errs := r.validate(obj, live); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
 	}
@@ -179,7 +201,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 		}
 		return current, nil
 	}
-	if r.Generation && r.target.subresource == "" && specChanged(live, obj) {
+	if r.Generation && r.target.subresource != "status" && specChanged(live, obj) {
 		next.SetGeneration(current.GetGeneration() + 1)
 	}
 	obj = next
@@ -192,6 +214,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.server.store.Update(r.table, r.key(), current, obj); err != nil {
 		return nil, err
 	}
+	r.server.addresses.note(obj)
 	r.server.written(r.endpoint, current, obj)
 	return obj, nil
 }
@@ -237,7 +260,7 @@ func (r *request) conditionalOnly() bool {
 }
 
 // prepareForUpdate keeps the parts that this kind of write cannot change.
-func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
+func (r *request) prepareForUpdate(obj, live resource.Object) (resource.Object, error) {
 	switch {
 	case r.target.subresource == "status":
 		obj = withStatusOf(live, obj, r.Custom != nil)
@@ -257,8 +280,7 @@ func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 	obj.SetDeletionTimestamp(live.GetDeletionTimestamp())
 	obj.SetDeletionGracePeriodSeconds(live.GetDeletionGracePeriodSeconds())
 	obj.SetSelfLink("")
-	r.server.prepareForUpdate(obj, live)
-	return obj
+	return obj, r.server.prepareForUpdate(obj, live)
 }
 
 func (r *request) checkName(obj resource.Object) error {

@@ -362,6 +362,7 @@ func TestJob_GetsASelectorOfItsOwn(t *testing.T) {
 	jobs := c.clientset("").BatchV1().Jobs("default")
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "task"}}
 	job.Spec.Template.Labels = map[string]string{"app": "task"}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 	made, err := jobs.Create(t.Context(), job, metav1.CreateOptions{})
 	require.NoError(t, err)
 	uid := string(made.UID)

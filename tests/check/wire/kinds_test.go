@@ -150,4 +150,38 @@ var kinds = group("kinds", []check{
 		got = s.post(s.path("services"), "{metadata: {name: a}, spec: {sessionAffinity: ClientIP, ports: [{port: 80}]}}").want(201)
 		require.Equal(t, map[string]any{"clientIP": map[string]any{"timeoutSeconds": 10800.0}}, got.at("spec", "sessionAffinityConfig"))
 	}},
+	{name: "a Service's address is its own", run: func(t T, s *server) {
+		service := func(name, more string) string {
+			return "{metadata: {name: " + name + "}, spec: {" + more + "ports: [{port: 80}]}}"
+		}
+		ip := s.post(s.path("services"), service("a", "")).want(201).at("spec", "clusterIP").(string)
+		s.post(s.path("services"), service("b", "clusterIP: "+ip+", ")).fails(422, metav1.StatusReasonInvalid, fmt.Sprintf(
+			`Service "b" is invalid: spec.clusterIPs: Invalid value: ["%s"]: failed to allocate IP %[1]s: provided IP is already allocated`, ip))
+		s.delete(s.path("services", "a"), "").want(200)
+		require.Equal(t, ip, s.post(s.path("services"), service("b", "clusterIP: "+ip+", ")).want(201).at("spec", "clusterIP"))
+	}},
+	{name: "a Service's node port is its own", run: func(t T, s *server) {
+		service := func(name, kind, port string) string {
+			return "{metadata: {name: " + name + "}, spec: {type: " + kind + ", ports: [{port: 80" + port + "}]}}"
+		}
+		port := func(r *response) string {
+			return fmt.Sprint(r.at("spec", "ports").([]any)[0].(map[string]any)["nodePort"])
+		}
+		given := port(s.post(s.path("services"), service("a", "NodePort", "")).want(201))
+		const at = `is invalid: spec.ports[0].nodePort: `
+		s.post(s.path("services"), service("b", "NodePort", ", nodePort: "+given)).fails(422, metav1.StatusReasonInvalid,
+			`Service "b" `+at+`Invalid value: `+given+`: provided port is already allocated`)
+		s.post(s.path("services"), service("b", "NodePort", ", nodePort: 99")).fails(422, metav1.StatusReasonInvalid,
+			`Service "b" `+at+`Invalid value: 99: provided port is not in the valid range. The range of valid ports is 30000-32767`)
+		s.post(s.path("services"), service("b", "ClusterIP", ", nodePort: "+given)).fails(422, metav1.StatusReasonInvalid,
+			`Service "b" `+at+"Forbidden: may not be used when `type` is 'ClusterIP'")
+		other := port(s.post(s.path("services"), service("b", "NodePort", "")).want(201))
+		s.patch(s.path("services", "b"), jsonPatch, "[{op: replace, path: /spec/ports/0/nodePort, value: "+given+"}]").fails(422, metav1.StatusReasonInvalid,
+			`Service "b" `+at+`Invalid value: `+given+`: provided port is already allocated`)
+		s.patch(s.path("services", "a"), mergePatch, "spec: {type: ClusterIP}").want(200)
+		require.NotEqual(t, given, other)
+		require.Equal(t, given, port(s.patch(s.path("services", "b"), jsonPatch, "[{op: replace, path: /spec/ports/0/nodePort, value: "+given+"}]").want(200)))
+		got := s.post(s.path("services"), "{metadata: {name: c}, spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false, ports: [{port: 80}]}}").want(201)
+		require.Equal(t, "<nil>", port(got))
+	}},
 })
