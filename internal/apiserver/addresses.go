@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -132,7 +133,7 @@ func (s *Server) allocatePorts(o *corev1.Service) error {
 		case p.NodePort == 0:
 			for n := 0; isAutomatic && p.NodePort == 0; n++ {
 				if n > lastPort-firstPort {
-					return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: range is full"))
+					return apierrors.NewInternalError(errors.New("failed to allocate a nodePort: range is full"))
 				}
 				a.nextPort++
 				if port := int32(firstPort + a.nextPort%(lastPort-firstPort+1)); !s.takenPort(port, "") && !hasNodePort(o, port) {
@@ -151,4 +152,25 @@ func (s *Server) allocatePorts(o *corev1.Service) error {
 
 func invalidService(o *corev1.Service, err *field.Error) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), o.Name, field.ErrorList{err})
+}
+
+func validateNodePorts(spec *corev1.ServiceSpec, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	type number struct {
+		protocol corev1.Protocol
+		port     int32
+	}
+	seen := map[number]bool{}
+	for i, port := range spec.Ports {
+		at, key := p.Index(i).Child("nodePort"), number{port.Protocol, port.NodePort}
+		switch {
+		case port.NodePort == 0:
+		case spec.Type == corev1.ServiceTypeClusterIP:
+			errs = append(errs, field.Forbidden(at, "may not be used when `type` is 'ClusterIP'"))
+		case seen[key]:
+			errs = append(errs, field.Duplicate(at, port.NodePort))
+		}
+		seen[key] = true
+	}
+	return errs
 }

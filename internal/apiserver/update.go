@@ -66,17 +66,6 @@ func (r *request) update(w http.ResponseWriter) error {
 	return r.write(w, code, out)
 }
 
-// createdByUpdates lists the kinds of which a real server creates an object that is to be updated and is not there.
-func (r *request) createdByUpdates() bool {
-	switch r.table.String() {
-	case "endpoints", "events", "limitranges", "services", "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io",
-		"roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
-		"rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io":
-		return true
-	}
-	return false
-}
-
 func (r *request) patchRequest() (patch.Request, error) {
 	opts := &metav1.PatchOptions{}
 	if err := r.decodeQuery(opts); err != nil {
@@ -245,18 +234,6 @@ func (r *request) wrongUID(want, have types.UID) error {
 	return apierrors.NewConflict(r.groupResource(), r.target.name,
 		//lint:ignore ST1005 these are the words of a real server
 		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
-}
-
-// conditionalOnly lists the kinds that a real server does not update without a resourceVersion.
-func (r *request) conditionalOnly() bool {
-	switch r.GroupResource().String() {
-	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
-		"runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
-		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
-		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io", "csistoragecapacities.storage.k8s.io":
-		return true
-	}
-	return false
 }
 
 // prepareForUpdate keeps the parts that this kind of write cannot change.

@@ -117,27 +117,6 @@ func validateService(spec *corev1.ServiceSpec, old *corev1.Service, p *field.Pat
 	return append(errs, validateNodePorts(spec, p.Child("ports"))...)
 }
 
-func validateNodePorts(spec *corev1.ServiceSpec, p *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	type number struct {
-		protocol corev1.Protocol
-		port     int32
-	}
-	seen := map[number]bool{}
-	for i, port := range spec.Ports {
-		at, key := p.Index(i).Child("nodePort"), number{port.Protocol, port.NodePort}
-		switch {
-		case port.NodePort == 0:
-		case spec.Type == corev1.ServiceTypeClusterIP:
-			errs = append(errs, field.Forbidden(at, "may not be used when `type` is 'ClusterIP'"))
-		case seen[key]:
-			errs = append(errs, field.Duplicate(at, port.NodePort))
-		}
-		seen[key] = true
-	}
-	return errs
-}
-
 func validateServicePorts(ports []corev1.ServicePort, p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := map[string]bool{}

@@ -51,7 +51,7 @@ func validateWorkload(obj, old resource.Object, subresource string) field.ErrorL
 	switch o := obj.(type) {
 	case *batchv1.Job:
 		errs := validateJob(&o.Spec, spec)
-		return append(errs, validateSelector("job", o.Spec.Selector, &o.Spec.Template, spec)...)
+		return append(errs, validateSelector("", o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *batchv1.CronJob:
 		return validateJob(&o.Spec.JobTemplate.Spec, spec.Child("jobTemplate", "spec"))
 	}
@@ -155,14 +155,14 @@ func validateReplicas(replicas, ready, available int32, readyName string, others
 	return errs
 }
 
-// validateSelector checks that a selector matches the Pods of the template.
+// validateSelector checks that a selector matches the Pods of the template. With a kind it must not match all Pods.
 func validateSelector(kind string, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec,
 	p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case selector == nil:
 		errs = append(errs, field.Required(p.Child("selector"), ""))
-	case len(selector.MatchLabels)+len(selector.MatchExpressions) == 0:
+	case kind != "" && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0:
 		errs = append(errs, field.Invalid(p.Child("selector"), selector, "empty selector is invalid for "+kind))
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
