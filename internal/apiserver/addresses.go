@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -59,33 +58,33 @@ func (a *addresses) note(obj resource.Object) {
 	}
 }
 
-// taken tells whether the Service of this key is stored, is not the one with this uid, and has what is asked for.
-func (s *Server) taken(key string, uid types.UID, has func(*corev1.Service) bool) bool {
+// takenIP tells whether a stored Service other than own has an address.
+func (s *Server) takenIP(ip, own string) bool {
+	key := s.addresses.ips[ip]
 	other, ok := s.store.Get(servicesResource, key).(*corev1.Service)
-	return ok && other.UID != uid && has(other)
+	return ok && key != own && other.Spec.ClusterIP == ip
 }
 
-func (s *Server) takenIP(ip string, uid types.UID) bool {
-	return s.taken(s.addresses.ips[ip], uid, func(o *corev1.Service) bool { return o.Spec.ClusterIP == ip })
-}
-
-func (s *Server) takenPort(port int32, uid types.UID) bool {
-	return s.taken(s.addresses.ports[port], uid, func(o *corev1.Service) bool { return hasNodePort(o, port) })
+func (s *Server) takenPort(port int32, own string) bool {
+	key := s.addresses.ports[port]
+	other, ok := s.store.Get(servicesResource, key).(*corev1.Service)
+	return ok && key != own && hasNodePort(other, port)
 }
 
 func hasNodePort(o *corev1.Service, port int32) bool {
 	return slices.ContainsFunc(o.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })
 }
 
-// allocate gives a Service the addresses that it lacks, and refuses those of others. Call it with s.addresses.mu held.
-func (s *Server) allocate(o *corev1.Service) error {
+// allocate gives a Service the addresses that it lacks, and refuses those of others. own is its key, or "" if it is new. Call
+// it with s.addresses.mu held.
+func (s *Server) allocate(o *corev1.Service, own string) error {
 	spec := &o.Spec
 	if spec.Type == corev1.ServiceTypeExternalName {
 		spec.ClusterIP, spec.ClusterIPs, spec.IPFamilies, spec.IPFamilyPolicy = "", nil, nil, nil
 		return nil
 	}
 	s.readAddresses()
-	if err := s.allocateIP(o); err != nil {
+	if err := s.allocateIP(o, own); err != nil {
 		return err
 	}
 	if len(spec.ClusterIPs) == 0 {
@@ -96,14 +95,14 @@ func (s *Server) allocate(o *corev1.Service) error {
 	}
 	setPointer(&spec.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack)
 	if exposed(o) {
-		if err := s.allocatePorts(o); err != nil {
+		if err := s.allocatePorts(o, own); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Server) allocateIP(o *corev1.Service) error {
+func (s *Server) allocateIP(o *corev1.Service, own string) error {
 	a, spec := &s.addresses, &o.Spec
 	switch {
 	case spec.ClusterIP == corev1.ClusterIPNone:
@@ -117,14 +116,14 @@ func (s *Server) allocateIP(o *corev1.Service) error {
 			}
 		}
 		return apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: range is full", o.Name))
-	case s.takenIP(spec.ClusterIP, o.UID):
+	case s.takenIP(spec.ClusterIP, own):
 		return invalidService(o, field.Invalid(field.NewPath("spec", "clusterIPs"), []string{spec.ClusterIP},
 			fmt.Sprintf("failed to allocate IP %s: provided IP is already allocated", spec.ClusterIP)))
 	}
 	return nil
 }
 
-func (s *Server) allocatePorts(o *corev1.Service) error {
+func (s *Server) allocatePorts(o *corev1.Service, own string) error {
 	a := &s.addresses
 	isAutomatic := o.Spec.Type == corev1.ServiceTypeNodePort || ptr.Deref(o.Spec.AllocateLoadBalancerNodePorts, true)
 	for i := range o.Spec.Ports {
@@ -143,7 +142,7 @@ func (s *Server) allocatePorts(o *corev1.Service) error {
 		case p.NodePort < firstPort || p.NodePort > lastPort:
 			return invalidService(o, field.Invalid(at, p.NodePort, fmt.Sprintf(
 				"provided port is not in the valid range. The range of valid ports is %d-%d", firstPort, lastPort)))
-		case s.takenPort(p.NodePort, o.UID):
+		case s.takenPort(p.NodePort, own):
 			return invalidService(o, field.Invalid(at, p.NodePort, "provided port is already allocated"))
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Server) prepareForCreate(obj resource.Object) error {
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosOf(&o.Spec)}
 	case *corev1.Service:
-		return s.allocate(o)
+		return s.allocate(o, "")
 	case *corev1.PersistentVolumeClaim:
 		o.Status.Phase = corev1.ClaimPending
 	case *batchv1.Job:
@@ -112,7 +112,7 @@ func (s *Server) prepareForUpdate(obj, old resource.Object) error {
 		} else if ok {
 			dropNodePorts(o, before)
 		}
-		return s.allocate(o)
+		return s.allocate(o, keyOf(old.GetNamespace(), old.GetName()))
 	case *corev1.Namespace:
 		if before, ok := old.(*corev1.Namespace); ok && o.Status.Phase == "" {
 			o.Status.Phase = before.Status.Phase
