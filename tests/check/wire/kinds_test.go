@@ -25,19 +25,15 @@ var kinds = group("kinds", []check{
 			{"jobs", "Job", "batch/v1", job},
 			{"replicationcontrollers", "ReplicationController", "v1", "{metadata: {name: a}, spec: {replicas: 0, selector: {a: b}, " + template + "}}"},
 		} {
-			owned := func(name string) {
-				uid := s.post(s.path(c.resource), c.body).want(201).meta().UID
-				s.post(s.path("configmaps"), fmt.Sprintf("metadata: {name: %s, ownerReferences: [{apiVersion: %s, kind: %s, name: a, uid: %s}]}",
-					name, c.apiVersion, c.kind, uid)).want(201)
-			}
-			owned(c.resource + "-kept")
+			s.post(s.path(c.resource), c.body).want(201)
 			got := s.delete(s.path(c.resource, "a"), "").want(200).meta()
-			require.Equal(t, []string{metav1.FinalizerOrphanDependents}, got.Finalizers)
+			require.Equal(t, []string{metav1.FinalizerOrphanDependents}, got.Finalizers, "which its Pods are released for")
 			s.gone(s.path(c.resource, "a"))
-			require.Empty(t, s.get(s.path("configmaps", c.resource+"-kept")).want(200).meta().OwnerReferences)
-			owned(c.resource + "-gone")
+			uid := s.post(s.path(c.resource), c.body).want(201).meta().UID
+			s.post(s.path("configmaps"), fmt.Sprintf("metadata: {name: %s, ownerReferences: [{apiVersion: %s, kind: %s, name: a, uid: %s}]}",
+				c.resource, c.apiVersion, c.kind, uid)).want(201)
 			s.delete(s.path(c.resource, "a"), "propagationPolicy: Background").want(200)
-			s.gone(s.path("configmaps", c.resource+"-gone"))
+			s.gone(s.path("configmaps", c.resource))
 		}
 	}},
 	{name: "who deletes Jobs without a policy is warned", run: func(t T, s *server) {
