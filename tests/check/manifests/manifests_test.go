@@ -57,6 +57,7 @@ func TestManifests_DecodeStrictlyAndHangTogether(t *testing.T) {
 			deployment := only[*appsv1.Deployment](t, objects)
 			if way != Namespaced {
 				require.Equal(t, Namespace, only[*corev1.Namespace](t, objects).Name)
+				require.IsType(t, &corev1.Namespace{}, objects[0], "it is applied before what is in it")
 			}
 			require.Equal(t, account.Name, deployment.Spec.Template.Spec.ServiceAccountName)
 			require.Equal(t, deployment.Spec.Selector.MatchLabels, only[*policyv1.PodDisruptionBudget](t, objects).Spec.Selector.MatchLabels)
