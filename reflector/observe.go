@@ -37,7 +37,7 @@ func (r *Reflector[T]) observe(step observe.Step, describe func() []observation)
 	for i := range seen {
 		seen[i].From, seen[i].Step = r.opts.Name, step
 	}
-	if s := r.current.stream; s != nil {
+	if s := r.current.stream; s != nil && !s.deadline.IsZero() {
 		left := time.Until(s.deadline)
 		s.timer.Stop()
 		defer s.setDeadline(left)

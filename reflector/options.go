@@ -36,7 +36,8 @@ type Options struct {
 	ResumeFrom string
 
 	// MinWatchTimeout bounds the timeout of a watch, after which the server is to end it. Each has a random one, in whole
-	// seconds, from MinWatchTimeout to twice that. This side ends a watch, answered or not, 30 s after twice that.
+	// seconds, from MinWatchTimeout to twice that. This side ends a watch, answered or not, 30 s after twice that. But an
+	// answered one goes on if its stream says that no API server sends it: by a method UnorderedVersions that is true.
 	// Default: five minutes.
 	MinWatchTimeout time.Duration
 	// MaxInternalErrorRetry is how long 500 InternalErrors of a watch are answered by another watch from the same

@@ -63,11 +63,11 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", r.opts.Type))
 	r.log(ctx, 3, "Starting reflector")
-	first := ListingStreaming
+	first := r.listing()
 	if r.current.name == Idle {
-		first = Connecting
+		first = r.resuming()
 	}
-	r.enter(ctx, r.stateFor(first))
+	r.enter(ctx, first)
 	for ctx.Err() == nil {
 		next := r.current.step(ctx)
 		r.enter(ctx, next)
@@ -94,7 +94,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.name == next.name { // The state has got its answer, or is tried once more.
 		return
 	}
-	if next.name.isListing() && !last.name.isListing() {
+	if isListing(next.name) && !isListing(last.name) {
 		r.log(ctx, 3, "Listing and watching")
 	}
 	if r.opts.OnTransition != nil {

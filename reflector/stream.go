@@ -17,14 +17,13 @@ type stream[T listwatch.Object] struct {
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
 	room    []listwatch.Event[T]     // what nextEvents fills: one event, until a watch makes it larger
 	opened  time.Time                // when it was asked for
-	events  int                      // how many came in the present state, bookmarks among them
 	useful  bool                     // It has brought a list, or a newer version.
 	onClose func()                   // what a watch does when it ends; nil in a streaming list
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer // cancels ctx with errOverdue at deadline
-	deadline time.Time
+	deadline time.Time   // zero: none
 }
 
 // openStream sends a watch request and waits for the answer. After left this side ends it, answered or not.
@@ -71,7 +70,6 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s.events += n
 	r.observeEvents(observe.Decoded, s.room[:n])
 	return s.room[:n], nil
 }
@@ -85,6 +83,12 @@ func isChange(typ listwatch.EventType) bool {
 func (s *stream[T]) setDeadline(left time.Duration) {
 	s.deadline = time.Now().Add(left)
 	s.timer.Reset(left)
+}
+
+// removeDeadline lets the stream go on for as long as its source likes.
+func (s *stream[T]) removeDeadline() {
+	s.deadline = time.Time{}
+	s.timer.Stop()
 }
 
 // isVeryShort reports whether the stream has brought nothing and is younger than a second.

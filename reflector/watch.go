@@ -39,6 +39,7 @@ type liveWatch[T listwatch.Object] struct {
 	newest    string // the newest version of an event
 	unordered bool   // Versions may fall. They are not compared: the last one is the newest.
 	began     time.Time
+	events    int // how many came, bookmarks among them
 }
 
 // maxBatch bounds a batch, so that the version is never behind for long.
@@ -51,10 +52,12 @@ func (r *Reflector[T]) watching(s *stream[T]) *state[T] {
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
 		w.unordered = u.UnorderedVersions()
 	}
+	if w.unordered { // No API server is there to end the watch at its timeout.
+		s.removeDeadline()
+	}
 	if r.batches != nil {
 		s.room = make([]listwatch.Event[T], maxBatch)
 	}
-	s.events = 0
 	s.onClose = w.count
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
@@ -66,6 +69,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		return w.failed(ctx, err)
 	}
 	defer clear(events) // so that the objects can be collected
+	w.events += len(events)
 	err = w.take(ctx, events)
 	if err != nil {
 		return w.failed(ctx, err)
@@ -154,8 +158,11 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	if bad, unreadable := errors.AsType[*listwatch.ObjectError](err); unreadable {
 		return w.unreadable(ctx, bad, err)
 	}
-	if kind := kindOf(err); watchesWork && (kind == kindEnded || kind == kindOverdue) {
-		w.r.log(ctx, 4, "Watch close", "totalItems", w.stream.events)
+	switch kind := kindOf(err); {
+	case kind == kindOverdue:
+		w.r.log(ctx, 2, "The server did not end the watch at its timeout, so this side does, and another follows", "totalItems", w.events)
+	case kind == kindEnded && watchesWork:
+		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
 	}
 	return w.r.follow(ctx, err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,6 +41,9 @@ type bridge struct {
 
 	// early, if not nil, transforms initial events.
 	early *earlyTransform
+
+	// interrupt, if not nil, has an error to end the watch with.
+	interrupt <-chan error
 
 	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
 	beforeNext func()
@@ -101,7 +105,12 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	if b.early != nil && opts.Continue == "" {
 		b.early.begins()
 	}
+	asked := opts.Continue
+	opts.Continue = strings.TrimSuffix(asked, repeated)
 	list, err := ask(ctx, opts)
+	if err == nil && asked != "" && list.Continue == opts.Continue {
+		err = repeat(list, asked)
+	}
 	if err == nil && b.early != nil {
 		err = b.early.page(list)
 	}
@@ -113,6 +122,20 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 		return nil, &requestError{kind, err}
 	}
 	return list, nil
+}
+
+// repeated marks a continue token that is the same as the one before it: listwatch.ListAll wants them to differ.
+const repeated = "\x00"
+
+// repeat prepares a page whose continue token is the one that it was asked for with, but for the mark.
+func repeat(page *listwatch.List[object], asked string) error {
+	if len(page.Items)+len(page.Bad) == 0 {
+		return fmt.Errorf("the list function gave an empty page and the continue token %.40q a second time", page.Continue)
+	}
+	if page.Continue == asked {
+		page.Continue += repeated
+	}
+	return nil
 }
 
 func (b *bridge) list(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
@@ -197,7 +220,8 @@ func (b *bridge) watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	return newBridgeStream(ctx, b, w), nil
 }
 
-// objectOf returns obj, if it has the expected type.
+// objectOf returns obj, if it has the expected type and is no Table. The kind of an item of a list is not compared: it may
+// be missing.
 func (b *bridge) objectOf(obj runtime.Object) (object, *listwatch.ObjectError) {
 	typed, ok := obj.(object)
 	if ok && isNilPointer(obj) {
@@ -210,27 +234,37 @@ func (b *bridge) objectOf(obj runtime.Object) (object, *listwatch.ObjectError) {
 	case !ok:
 		err = fmt.Errorf("the object, a %v, has no metadata", actual)
 	default:
-		err = b.checkKind(obj)
+		err = checkNoTable(obj)
 	}
 	if err == nil {
 		return typed, nil
 	}
-	bad := &listwatch.ObjectError{Err: err}
-	if ok {
-		bad.Key, bad.ResourceVersion = listwatch.KeyOf(typed), typed.GetResourceVersion()
-	}
-	return nil, bad
+	return nil, objectError(obj, err)
 }
 
-func (b *bridge) checkKind(obj runtime.Object) error {
-	if gvk, isTable := tableKind(obj); isTable {
-		return fmt.Errorf("unsupported gvk %v", gvk)
-	}
-	if b.gvk == nil {
-		return nil
+// objectOfEvent is objectOf, and compares the kind.
+func (b *bridge) objectOfEvent(obj runtime.Object) (object, *listwatch.ObjectError) {
+	typed, bad := b.objectOf(obj)
+	if bad != nil || b.gvk == nil {
+		return typed, bad
 	}
 	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk != *b.gvk {
-		return fmt.Errorf("the object is a %v, not a %v", gvk, *b.gvk)
+		return nil, objectError(obj, fmt.Errorf("the object is a %v, not a %v", gvk, *b.gvk))
+	}
+	return typed, nil
+}
+
+func objectError(obj runtime.Object, err error) *listwatch.ObjectError {
+	bad := &listwatch.ObjectError{Err: err}
+	if typed, ok := obj.(object); ok && !isNilPointer(obj) {
+		bad.Key, bad.ResourceVersion = listwatch.KeyOf(typed), typed.GetResourceVersion()
+	}
+	return bad
+}
+
+func checkNoTable(obj runtime.Object) error {
+	if gvk, isTable := tableKind(obj); isTable {
+		return fmt.Errorf("unsupported gvk %v", gvk)
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ func (s *bridgeStream) Next() (ev listwatch.Event[object], err error) {
 		s.err = s.ended()
 	case <-s.ctx.Done():
 		s.err = s.ctx.Err()
+	case s.err = <-s.bridge.interrupt:
 	case from, ok := <-s.watch.ResultChan():
 		switch {
 		case ok && from.Type == watch.Error:
@@ -111,7 +112,7 @@ func (b *bridge) eventOf(from watch.Event) (ev listwatch.Event[object], err erro
 	if from.Object == nil {
 		return ev, &listwatch.ObjectError{Type: ev.Type, Err: errors.New("the event has no object")}
 	}
-	obj, bad := b.objectOf(from.Object)
+	obj, bad := b.objectOfEvent(from.Object)
 	if bad == nil && ev.Type == 0 {
 		bad = &listwatch.ObjectError{Key: listwatch.KeyOf(obj), Err: fmt.Errorf("unknown watch event type %.40q", from.Type)}
 	}

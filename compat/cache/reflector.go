@@ -45,7 +45,9 @@ type StoreReflector struct {
 	// native is nil before the first run, which reads the exported fields.
 	native atomic.Pointer[reflector.Reflector[object]]
 
-	run reflectorRun
+	running      chan struct{} // has a token while it runs
+	run          reflectorRun  // of the run that put the token there
+	resyncFailed chan error    // has an error that is to end the watch
 }
 
 // reflectorRun belongs to the goroutine that runs the reflector.
@@ -100,8 +102,12 @@ func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store Reflector
 	if options.MinWatchTimeout < minWatchTimeout {
 		options.MinWatchTimeout = minWatchTimeout
 	}
-	r := &StoreReflector{lw: lw, example: expectedType, store: store}
+	r := &StoreReflector{
+		lw: lw, example: expectedType, store: store,
+		running: make(chan struct{}, 1), resyncFailed: make(chan error, 1),
+	}
 	r.bridge = newBridge(lw, expectedType, options.TypeDescription)
+	r.bridge.interrupt = r.resyncFailed
 	options.TypeDescription = r.bridge.what
 	r.options = options
 	r.errors = errorRouter{name: options.Name, what: options.TypeDescription, shell: sync.OnceValue(r.newShell)}
@@ -149,7 +155,7 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 	return reflector.New(r.bridge, sink, opts)
 }
 
-// RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines have ended, except
+// RunWithContext keeps the store equal to the server until ctx ends. A second run waits for the first. It returns when its goroutines have ended, except
 // for those in a list function that ignores its context, or for more than a second in a watch function.
 func (r *StoreReflector) RunWithContext(ctx context.Context) {
 	// If the store panics, and panics do not end the process, a list follows after a second.
@@ -172,7 +178,14 @@ func (r *StoreReflector) ListAndWatch(stopCh <-chan struct{}) error {
 	return r.ListAndWatchWithContext(wait.ContextForChannel(stopCh))
 }
 
+// serve waits while the reflector runs already.
 func (r *StoreReflector) serve(ctx context.Context, single bool) error {
+	select {
+	case r.running <- struct{}{}:
+		defer func() { <-r.running }()
+	case <-ctx.Done():
+		return nil
+	}
 	if r.native.Load() == nil {
 		r.native.CompareAndSwap(nil, r.newNative())
 	}
@@ -182,7 +195,8 @@ func (r *StoreReflector) serve(ctx context.Context, single bool) error {
 	defer cancel()
 	r.run = reflectorRun{ctx: ctx, single: single, end: cancel, relisted: make(chan struct{}, 1)}
 	if r.options.ResyncPeriod > 0 {
-		wg.Go(func() { r.resync(ctx) })
+		relisted := r.run.relisted
+		wg.Go(func() { r.resync(ctx, relisted) })
 	}
 	r.native.Load().Run(ctx)
 	if r.bridge.beforeNext != nil { // of the event after which the run ended

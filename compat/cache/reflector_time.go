@@ -2,44 +2,54 @@ package cache
 
 import (
 	"context"
-
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"fmt"
+	"time"
 )
 
 // listed is called with each list that went to the store.
 func (r *StoreReflector) listed() {
+	select {
+	case <-r.resyncFailed: // before the list, which is what it would lead to
+	default:
+	}
 	select {
 	case r.run.relisted <- struct{}{}:
 	default: // there is a token already
 	}
 }
 
-// resync calls the store's Resync each period, anew from each list. A failed one ends a ListAndWatch without an error.
-func (r *StoreReflector) resync(ctx context.Context) {
-	select {
-	case <-r.run.relisted:
-	case <-ctx.Done():
-		return
-	}
+// resync calls the store's Resync each period, anew from each list. A failed one ends the watch, and a list follows after
+// a wait.
+func (r *StoreReflector) resync(ctx context.Context, relisted <-chan struct{}) {
+	failed := true // nothing is due before the first list
 	for {
-		timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
+		var due <-chan time.Time
+		stop := func() bool { return false }
+		if !failed {
+			timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
+			due, stop = timer.C(), timer.Stop
+		}
 		select {
 		case <-ctx.Done():
+			stop()
 			return
-		case <-r.run.relisted:
-			timer.Stop()
+		case <-relisted:
+			stop()
+			failed = false
 			continue
-		case <-timer.C():
+		case <-due:
 		}
 		if r.ShouldResync != nil && !r.ShouldResync() {
 			continue
 		}
-		if err := r.store.Resync(); err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Unable to resync", "reflector", r.Name())
-			if r.run.single {
-				r.run.end()
-				return
-			}
+		err := r.store.Resync()
+		if err == nil {
+			continue
+		}
+		failed = true
+		select {
+		case r.resyncFailed <- fmt.Errorf("unable to resync: %v", err):
+		default: // one is enough
 		}
 	}
 }

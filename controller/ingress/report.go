@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -13,29 +12,16 @@ import (
 // maxMessage is the greatest length of an Event's message, in bytes, that the API server accepts.
 const maxMessage = 1024
 
-// warnAgain is the time after which a problem that lasts is told again: the API server keeps Events for an hour.
-const warnAgain = time.Hour
-
-// warn emits a Warning Event, unless the last one for this UID was the same and the API server still has it.
+// warn emits a Warning Event, unless the last one for this UID was the same.
 func (l *attempt) warn(ctx context.Context, problem *invalidError) {
-	l.warned = true
-	now := time.Now()
-	if l.mem.warned == *problem && now.Sub(l.mem.warnedAt) < warnAgain {
+	if l.mem.warned == *problem {
 		return
 	}
-	l.mem.warned, l.mem.warnedAt = *problem, now
+	l.mem.warned = *problem
 	l.outcome = "warned: " + problem.reason
 	klog.FromContext(ctx).Info("Service asks for an Ingress that it cannot get",
 		"service", klog.KObj(l.svc), "reason", problem.reason, "message", problem.message)
 	l.events.Event(l.svc, corev1.EventTypeWarning, problem.reason, cut(problem.message))
-}
-
-// isWell forgets the last Warning, unless this attempt had one: a problem that comes back is told again.
-func (l *attempt) isWell() {
-	l.mem.forbiddenSince = time.Time{}
-	if !l.warned {
-		l.mem.warned = invalidError{}
-	}
 }
 
 // cut shortens a message to what an Event may carry, between two characters.
@@ -43,13 +29,12 @@ func cut(message string) string {
 	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
 }
 
-// reportContest emits a Warning Event, unless the API server still has the last one.
+// reportContest emits one Warning Event for as long as the Service lives.
 func (l *attempt) reportContest() {
-	now := time.Now()
-	if now.Sub(l.mem.contestedAt) < warnAgain {
+	if l.mem.contested {
 		return
 	}
-	l.mem.contestedAt = now
+	l.mem.contested = true
 	what := "changing"
 	if l.ing == nil {
 		what = "deleting"

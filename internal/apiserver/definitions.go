@@ -76,22 +76,18 @@ func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefiniti
 			continue
 		}
 		served[definedResource(def)] = true
-		id := fmt.Sprintf("%s/%d/%v", def.UID, def.Generation, def.Status.AcceptedNames)
+		id := fmt.Sprintf("%s/%d", def.UID, def.Generation)
 		if known[id] == nil {
 			known[id] = customEndpoints(def, id)
 		}
 		custom = append(custom, known[id]...)
 	}
 	gone := map[schema.GroupResource]bool{}
-	before := s.registry.customEndpoints()
+	for _, ep := range s.registry.customEndpoints() {
+		gone[ep.table] = !served[ep.table]
+	}
 	s.registry.setCustom(custom)
 	s.describe()
-	for _, ep := range before {
-		gone[ep.table] = !served[ep.table]
-		if !slices.Contains(custom, ep) {
-			close(ep.retired) // its watches end, so that clients watch by the schema of today
-		}
-	}
 	for gr, isGone := range gone {
 		if isGone {
 			s.store.Drop(gr)
@@ -117,7 +113,7 @@ func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) [
 		}
 		info := infos[v.Name]
 		ep := newEndpoint(info)
-		ep.definition, ep.retired = id, make(chan struct{})
+		ep.definition = id
 		ep.served = func(obj resource.Object) resource.Object {
 			version := apiVersionOf(obj)
 			if from := byAPIVersion[version]; from != nil && !isFirst { // nil: the definition has dropped it

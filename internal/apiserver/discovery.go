@@ -146,11 +146,9 @@ func (s *Server) resourceList(gv schema.GroupVersion) runtime.Object {
 			Verbs: verbsOf(ep.Info), ShortNames: ep.ShortNames, Categories: ep.Categories,
 		})
 		for _, sub := range subresources(ep) {
-			r := metav1.APIResource{Name: ep.GVR.Resource + "/" + sub.name, Namespaced: ep.Namespaced, Kind: sub.kind.Kind, Verbs: sub.verbs}
-			if sub.kind.GroupVersion() != gv {
-				r.Group, r.Version = sub.kind.Group, sub.kind.Version
-			}
-			list.APIResources = append(list.APIResources, r)
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: ep.GVR.Resource + "/" + sub.name, Namespaced: ep.Namespaced, Kind: ep.GVK.Kind, Verbs: sub.verbs,
+			})
 		}
 	}
 	for _, kind := range reviewKinds[gv] {
@@ -172,20 +170,16 @@ var (
 
 type subresource struct {
 	name  string
-	kind  schema.GroupVersionKind
 	verbs metav1.Verbs
 }
 
 func subresources(ep *endpoint) []subresource {
 	var out []subresource
 	if ep.table == namespacesResource {
-		out = append(out, subresource{"finalize", ep.GVK, metav1.Verbs{"update"}})
+		out = append(out, subresource{"finalize", metav1.Verbs{"update"}})
 	}
 	if ep.Info.Status {
-		out = append(out, subresource{"status", ep.GVK, statusVerbs})
-	}
-	if ep.scaled != nil {
-		out = append(out, subresource{"scale", scaleKind, statusVerbs})
+		out = append(out, subresource{"status", statusVerbs})
 	}
 	return out
 }
@@ -245,7 +239,6 @@ func (s *Server) aggregatedResources(gv schema.GroupVersion) []apidiscovery.APIR
 			d.Scope = apidiscovery.ScopeNamespace
 		}
 		for _, sub := range subresources(ep) {
-			kind := metav1.GroupVersionKind(sub.kind)
 			d.Subresources = append(d.Subresources, apidiscovery.APISubresourceDiscovery{Subresource: sub.name, ResponseKind: &kind, Verbs: sub.verbs})
 		}
 		out = append(out, d)

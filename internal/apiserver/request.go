@@ -72,9 +72,6 @@ func (s *Server) serveResource(w http.ResponseWriter, req *http.Request) {
 }
 
 func (r *request) serve(w http.ResponseWriter) error {
-	if r.Custom != nil && r.Custom.Deprecation != "" {
-		r.warn([]string{r.Custom.Deprecation})
-	}
 	if err := r.routed(); err != nil {
 		return err
 	}
@@ -85,9 +82,6 @@ func (r *request) serve(w http.ResponseWriter) error {
 	}
 	if err := r.server.faults.before(r.http.Context(), r); err != nil {
 		return err
-	}
-	if r.target.subresource == "scale" {
-		return r.scale(w)
 	}
 	switch r.verb {
 	case "get":
@@ -110,11 +104,8 @@ func (r *request) serve(w http.ResponseWriter) error {
 }
 
 func (r *request) patcher() *patch.Patcher {
-	switch r.target.subresource {
-	case "status":
+	if r.target.subresource == "status" {
 		return r.endpoint.status
-	case "scale":
-		return r.endpoint.scaled
 	}
 	return r.endpoint.main
 }

@@ -86,8 +86,6 @@ func (r *request) hasSubresource() bool {
 		return true
 	case "status":
 		return r.Status
-	case "scale":
-		return r.endpoint.scaled != nil
 	case "finalize":
 		return r.table == namespacesResource
 	}
@@ -100,7 +98,7 @@ func (r *request) allows() bool {
 		return false
 	}
 	switch r.target.subresource {
-	case "status", "scale":
+	case "status":
 		return slices.Contains(statusVerbs, r.verb)
 	case "finalize":
 		return r.verb == "update"

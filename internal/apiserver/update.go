@@ -24,21 +24,13 @@ import (
 
 const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
-func (r *request) updateOptions() (*metav1.UpdateOptions, error) {
+func (r *request) update(w http.ResponseWriter) error {
 	opts := &metav1.UpdateOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return nil, err
+		return err
 	}
 	if errs := metav1validation.ValidateUpdateOptions(opts); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
-	}
-	return opts, nil
-}
-
-func (r *request) update(w http.ResponseWriter) error {
-	opts, err := r.updateOptions()
-	if err != nil {
-		return err
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
 	}
 	obj, err := r.decode(opts.FieldValidation)
 	if err != nil {
@@ -48,48 +40,32 @@ func (r *request) update(w http.ResponseWriter) error {
 		return err
 	}
 	wo := writeOptions{patch.ManagerName(opts.FieldManager, r.http.UserAgent()), len(opts.DryRun) > 0}
-	replacement := func(current resource.Object) (resource.Object, error) {
-		if current == nil && obj.GetUID() != "" {
-			return nil, r.wrongUID(obj.GetUID(), "")
-		}
+	out, err := r.modify(wo, func(resource.Object) (resource.Object, error) {
 		return obj.DeepCopyObject().(resource.Object), nil
-	}
-	code := http.StatusOK
-	out, err := r.modify(wo, replacement, true)
-	if apierrors.IsNotFound(err) && r.target.subresource == "" && r.createdByUpdates() {
-		code = http.StatusCreated
-		out, err = r.createMissing(wo, replacement, true)
-	}
+	}, true)
 	if err != nil {
 		return err
 	}
-	return r.write(w, code, out)
+	return r.write(w, http.StatusOK, out)
 }
 
-func (r *request) patchRequest() (patch.Request, error) {
+func (r *request) patch(w http.ResponseWriter) error {
 	opts := &metav1.PatchOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return patch.Request{}, err
+		return err
 	}
 	body, err := r.body()
 	if err != nil {
-		return patch.Request{}, err
+		return err
 	}
 	contentType, _, _ := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
-	return patch.Request{
+	req := patch.Request{
 		Type: types.PatchType(contentType), Body: body,
 		Name: r.target.name, Namespace: r.target.namespace,
 		FieldManager: opts.FieldManager, UserAgent: r.http.UserAgent(),
 		Force: opts.Force, FieldValidation: opts.FieldValidation, DryRun: opts.DryRun,
-	}, nil
-}
-
-func (r *request) patch(w http.ResponseWriter) error {
-	req, err := r.patchRequest()
-	if err != nil {
-		return err
 	}
-	wo := writeOptions{dryRun: len(req.DryRun) > 0}
+	wo := writeOptions{dryRun: len(opts.DryRun) > 0}
 	var warnings []string
 	apply := func(current resource.Object) (resource.Object, error) {
 		out, said, err := r.applyPatch(current, req)
@@ -100,7 +76,7 @@ func (r *request) patch(w http.ResponseWriter) error {
 	out, err := r.modify(wo, apply, false)
 	if req.Type == types.ApplyPatchType && apierrors.IsNotFound(err) && r.target.subresource == "" {
 		code = http.StatusCreated
-		out, err = r.createMissing(wo, apply, false)
+		out, err = r.createByApply(wo, apply)
 	}
 	if err != nil {
 		return err
@@ -125,15 +101,14 @@ func (r *request) applyPatch(current resource.Object, req patch.Request) (resour
 	return out.(resource.Object), warnings, nil
 }
 
-// createMissing creates what modify did not find. change gets nil.
-func (r *request) createMissing(opts writeOptions, change func(resource.Object) (resource.Object, error), track bool) (resource.Object, error) {
-	obj, err := change(nil)
+func (r *request) createByApply(wo writeOptions, apply func(resource.Object) (resource.Object, error)) (resource.Object, error) {
+	obj, err := apply(nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.createObject(obj, opts, track)
+	out, err := r.createObject(obj, wo, false)
 	if apierrors.IsAlreadyExists(err) { // another writer created it first, so it is an update
-		return r.modify(opts, change, track)
+		return r.modify(wo, apply, false)
 	}
 	return out, err
 }
@@ -166,15 +141,8 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.checkPreconditions(current, obj); err != nil {
 		return nil, err
 	}
-	if r.table == servicesResource {
-		r.server.addresses.mu.Lock()
-		defer r.server.addresses.mu.Unlock()
-	}
 	live := r.served(current)
-	obj, err := r.prepareForUpdate(obj, live)
-	if err != nil {
-		return nil, err
-	}
+	obj = r.prepareForUpdate(obj, live)
 	if errs := r.validate(obj, live); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
 	}
@@ -190,7 +158,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 		}
 		return current, nil
 	}
-	if r.Generation && r.target.subresource != "status" && specChanged(live, obj) {
+	if r.Generation && r.target.subresource == "" && specChanged(live, obj) {
 		next.SetGeneration(current.GetGeneration() + 1)
 	}
 	obj = next
@@ -203,7 +171,6 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.server.store.Update(r.table, r.key(), current, obj); err != nil {
 		return nil, err
 	}
-	r.server.addresses.note(obj)
 	r.server.written(r.endpoint, current, obj)
 	return obj, nil
 }
@@ -211,7 +178,9 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 func (r *request) checkPreconditions(current, obj resource.Object) error {
 	// of a patch, another uid is not a precondition but a change of an immutable field, which validation refuses
 	if r.verb == "update" && !sameUID(obj.GetUID(), current.GetUID()) {
-		return r.wrongUID(obj.GetUID(), current.GetUID())
+		return apierrors.NewConflict(r.groupResource(), r.target.name,
+			//lint:ignore ST1005 these are the words of a real server
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
 	}
 	switch rv := obj.GetResourceVersion(); {
 	case rv == "" || rv == "0":
@@ -230,14 +199,20 @@ func (r *request) checkPreconditions(current, obj resource.Object) error {
 	return nil
 }
 
-func (r *request) wrongUID(want, have types.UID) error {
-	return apierrors.NewConflict(r.groupResource(), r.target.name,
-		//lint:ignore ST1005 these are the words of a real server
-		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
+// conditionalOnly lists the kinds that a real server does not update without a resourceVersion.
+func (r *request) conditionalOnly() bool {
+	switch r.GroupResource().String() {
+	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
+		"runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
+		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
+		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
+		return true
+	}
+	return false
 }
 
 // prepareForUpdate keeps the parts that this kind of write cannot change.
-func (r *request) prepareForUpdate(obj, live resource.Object) (resource.Object, error) {
+func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 	switch {
 	case r.target.subresource == "status":
 		obj = withStatusOf(live, obj, r.Custom != nil)
@@ -257,7 +232,8 @@ func (r *request) prepareForUpdate(obj, live resource.Object) (resource.Object, 
 	obj.SetDeletionTimestamp(live.GetDeletionTimestamp())
 	obj.SetDeletionGracePeriodSeconds(live.GetDeletionGracePeriodSeconds())
 	obj.SetSelfLink("")
-	return obj, r.server.prepareForUpdate(obj, live)
+	r.server.prepareForUpdate(obj, live)
+	return obj
 }
 
 func (r *request) checkName(obj resource.Object) error {

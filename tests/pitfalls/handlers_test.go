@@ -279,12 +279,7 @@ func TestPitfall_AssertingAnotherType(t *testing.T) {
 func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
 	type informer = *sharedinformer.Informer[*corev1.ConfigMap]
 	naive := func(ctx context.Context, i informer, own *sharedinformer.Registration) error {
-		err := i.RemoveHandler(own)
-		select {
-		case <-own.Done():
-		case <-ctx.Done():
-		}
-		return err
+		return errors.Join(i.RemoveHandler(own), own.Wait(ctx))
 	}
 	right := func(_ context.Context, i informer, own *sharedinformer.Registration) error {
 		return i.RemoveHandler(own)

@@ -31,7 +31,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Method != http.MethodGet:
 		return t.Next.RoundTrip(r)
 	case query.Get("watch") != "":
-		e.Action, e.Initial = "WATCH", query.Get("sendInitialEvents") == "true"
+		e.Action = "WATCH"
 	}
 	answer, err := t.Next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
