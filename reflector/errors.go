@@ -10,70 +10,61 @@ import (
 	"glasswatch/reflector/backoff"
 )
 
-// table says what follows an error, by the state that met it and by the kind of the error. The program executes it: see
-// follow. In a state, kindOther stands for each kind that is not there, and for one that is beyond its limit.
+// table says which state follows an error, by the state that met it and by the kind of the error. The program executes
+// it: see follow. In a state, kindOther stands for each kind that is not there, and for one that is beyond its limit.
 var table = map[State]map[errorKind]reaction{
 	ListingStreaming: {
-		kindBusy:         {wait: true, next: listAgain},
-		kindExpired:      {limit: unlessLatest, next: listAgain, latest: true},
-		kindAhead:        {limit: unlessLatest, next: listAgain, latest: true},
-		kindObject:       {next: listInPages, forLong: true},
-		kindLostDeletion: {next: listInPages, forLong: true},
-		kindOverdue:      {next: listInPages, forLong: true},
-		kindUnsupported:  {next: listInPages, forLong: true, quiet: true},
-		kindOther:        {next: listInPages},
+		kindBusy:         {wait: true, next: ListingStreaming},
+		kindExpired:      {limit: unlessLatest, next: ListingStreaming, latest: true},
+		kindAhead:        {limit: unlessLatest, next: ListingStreaming, latest: true},
+		kindObject:       {next: ListingPaged, forLong: true},
+		kindLostDeletion: {next: ListingPaged, forLong: true},
+		kindOverdue:      {next: ListingPaged, forLong: true},
+		kindUnsupported:  {next: ListingPaged, forLong: true, quiet: true},
+		kindOther:        {next: ListingPaged},
 	},
 	ListingPaged: {
-		kindExpired:     {limit: unlessLatest, next: listInPages, latest: true},
-		kindAhead:       {limit: unlessLatest, next: listInPages, latest: true},
-		kindUnsupported: {limit: unlessLatest, next: listInPages, latest: true},
-		kindOther:       {wait: true, next: listAgain},
+		kindExpired:     {limit: unlessLatest, next: ListingPaged, latest: true},
+		kindAhead:       {limit: unlessLatest, next: ListingPaged, latest: true},
+		kindUnsupported: {limit: unlessLatest, next: ListingPaged, latest: true},
+		kindOther:       {wait: true, next: ListingStreaming},
 	},
 	Connecting: {
-		kindUnanswered: {next: watchAgain, quiet: true},
-		kindBusy:       {wait: true, next: watchAgain},
-		kindEnded:      {limit: upTo9Times, wait: true, next: watchAgain},
-		kindBroken:     {limit: upTo9Times, wait: true, next: watchAgain},
-		kindOutage:     {limit: upTo9Times, wait: true, next: watchAgain},
-		kindInternal:   {limit: forAWhile, wait: true, next: watchAgain},
-		kindExpired:    {wait: true, next: listAgain},
-		kindAhead:      {wait: true, next: listAgain, latest: true},
-		kindOther:      {wait: true, next: listAgain},
+		kindUnanswered: {next: Connecting, quiet: true},
+		kindBusy:       {wait: true, next: Connecting},
+		kindEnded:      {limit: upTo9Times, wait: true, next: Connecting},
+		kindBroken:     {limit: upTo9Times, wait: true, next: Connecting},
+		kindOutage:     {limit: upTo9Times, wait: true, next: Connecting},
+		kindInternal:   {limit: forAWhile, wait: true, next: Connecting},
+		kindExpired:    {wait: true, next: ListingStreaming},
+		kindAhead:      {wait: true, next: ListingStreaming, latest: true},
+		kindOther:      {wait: true, next: ListingStreaming},
 	},
 	Watching: {
-		kindObject:       {next: nextEvent},
-		kindUnnamed:      {next: watchAgain},
-		kindLostDeletion: {wait: true, next: listAgain, latest: true},
-		kindOverdue:      {next: watchAgain, quiet: true},
-		kindEnded:        {limit: unlessShort, next: watchAgain, quiet: true},
-		kindBroken:       {limit: unlessShort, next: watchAgain},
-		kindBusy:         {wait: true, next: watchAgain},
-		kindOutage:       {limit: upTo9Times, wait: true, next: watchAgain},
-		kindInternal:     {limit: forAWhile, wait: true, next: watchAgain},
-		kindExpired:      {wait: true, next: listAgain},
-		kindAhead:        {wait: true, next: listAgain, latest: true},
-		kindOther:        {wait: true, next: listAgain},
+		kindObject:       {next: Watching},
+		kindUnnamed:      {next: Connecting},
+		kindLostDeletion: {wait: true, next: ListingStreaming, latest: true},
+		kindOverdue:      {next: Connecting, quiet: true},
+		kindEnded:        {limit: unlessShort, next: Connecting, quiet: true},
+		kindBroken:       {limit: unlessShort, next: Connecting},
+		kindBusy:         {wait: true, next: Connecting},
+		kindOutage:       {limit: upTo9Times, wait: true, next: Connecting},
+		kindInternal:     {limit: forAWhile, wait: true, next: Connecting},
+		kindExpired:      {wait: true, next: ListingStreaming},
+		kindAhead:        {wait: true, next: ListingStreaming, latest: true},
+		kindOther:        {wait: true, next: ListingStreaming},
 	},
 }
 
 // reaction is what is done about an error.
 type reaction struct {
 	limit   limit
-	wait    bool      // BackingOff comes first. Which state follows it is decided before the wait.
-	next    successor // what follows
-	latest  bool      // Lists ask for the latest state until one succeeds.
-	forLong bool      // Lists stay paged for StreamingRetry.
-	quiet   bool      // The error is not reported.
+	wait    bool  // BackingOff comes first. Which state follows it is decided before the wait.
+	next    State // what follows, or what takes its place: see stateFor. Watching: the stream goes on.
+	latest  bool  // Lists ask for the latest state until one succeeds.
+	forLong bool  // Lists stay paged for StreamingRetry.
+	quiet   bool  // The error is not reported.
 }
-
-type successor uint8
-
-const (
-	nextEvent   successor = iota + 1 // the stream goes on
-	watchAgain                       // a watch from the last resourceVersion on, or a list if that is not known
-	listAgain                        // a streaming list, or a paged one while lists stay paged
-	listInPages                      // a paged list
-)
 
 type limit uint8
 
@@ -98,7 +89,7 @@ func (r *Reflector[T]) follow(ctx context.Context, err error) *state[T] {
 	if exceeded || !expected {
 		does = reactions[kindOther]
 	}
-	if does.next == nextEvent {
+	if does.next == Watching {
 		r.report(ctx, err)
 		return r.current
 	}
@@ -112,15 +103,7 @@ func (r *Reflector[T]) follow(ctx context.Context, err error) *state[T] {
 	if does.latest {
 		r.askLatest = true
 	}
-	var next *state[T]
-	switch does.next {
-	case watchAgain:
-		next = r.resuming()
-	case listAgain:
-		next = r.listing()
-	case listInPages:
-		next = r.listingPaged()
-	}
+	next := r.stateFor(does.next)
 	if does.wait {
 		next = backingOff(r.wait(err), next)
 	}

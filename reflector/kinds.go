@@ -62,7 +62,7 @@ func kindOf(err error) errorKind {
 		return kindOther
 	case errors.Is(err, errAskedAgain):
 		return kindUnnamed
-	case unreadable && bad.Key == (listwatch.Key{}) && mayBeDeletion(bad.Type):
+	case unreadable && bad.Key == (listwatch.Key{}) && (bad.Type == listwatch.Deleted || bad.Type == 0): // 0: unknown
 		return kindLostDeletion
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
@@ -92,9 +92,6 @@ func kindOf(err error) errorKind {
 		return kindOther
 	}
 }
-
-// mayBeDeletion: 0 is an unknown type.
-func mayBeDeletion(typ listwatch.EventType) bool { return typ == listwatch.Deleted || typ == 0 }
 
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR or GOAWAY, by the server or a proxy. It goes by the text, because there are two
 // implementations of HTTP/2 with errors of their own, and client-go's decoder puts only their text into a 500.

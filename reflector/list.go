@@ -19,7 +19,6 @@ type streamingList[T listwatch.Object] struct {
 	r       *Reflector[T]
 	stream  *stream[T]
 	initial map[listwatch.Key]T // the objects that are there, after the events so far
-	events  int                 // how many came, bookmarks among them
 	newest  string              // the newest version of a Modified or Deleted. Added ones come in no order.
 }
 
@@ -43,7 +42,6 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return l.r.streamingListFailed(ctx, err)
 	}
-	l.events += len(events)
 	for _, ev := range events { // at most one: there is no more room
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
@@ -78,7 +76,7 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	}
 	r, took := l.r, time.Since(l.stream.opened)
 	l.stream.setDeadline(r.opts.watchDeadline())
-	r.log(ctx, 4, "Initial events are complete", "totalItems", l.events, "duration", took)
+	r.log(ctx, 4, "Initial events are complete", "totalItems", l.stream.events, "duration", took)
 	r.update(func() { r.stats.StreamingLists++ })
 	list := l.list(version)
 	l.initial = nil // so that it can be collected
@@ -138,7 +136,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	if err != nil {
 		return r.follow(ctx, err)
 	}
-	return r.connecting()
+	return r.newState(Connecting)
 }
 
 // pager counts pages. Some test doubles send pages without a version, which ListAll refuses: they get anyVersion.

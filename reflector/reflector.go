@@ -63,11 +63,11 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", r.opts.Type))
 	r.log(ctx, 3, "Starting reflector")
-	first := r.listing()
+	first := ListingStreaming
 	if r.current.name == Idle {
-		first = r.resuming()
+		first = Connecting
 	}
-	r.enter(ctx, first)
+	r.enter(ctx, r.stateFor(first))
 	for ctx.Err() == nil {
 		next := r.current.step(ctx)
 		r.enter(ctx, next)
@@ -94,7 +94,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.name == next.name { // The state has got its answer, or is tried once more.
 		return
 	}
-	if isListing(next.name) && !isListing(last.name) {
+	if next.name.isListing() && !last.name.isListing() {
 		r.log(ctx, 3, "Listing and watching")
 	}
 	if r.opts.OnTransition != nil {

@@ -36,6 +36,8 @@ var stateNames = [...]string{
 	"Idle", "ListingStreaming", "ListingPaged", "Connecting", "Watching", "BackingOff", "Stopped",
 }
 
+func (s State) isListing() bool { return s == ListingStreaming || s == ListingPaged }
+
 // String returns the constant's name.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
@@ -43,8 +45,6 @@ func (s State) String() string {
 	}
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
-
-func isListing(s State) bool { return s == ListingStreaming || s == ListingPaged }
 
 // state is what the reflector does at one time. It is made anew each time that the reflector comes to it, and what it
 // needs is in its step.
@@ -57,33 +57,26 @@ type state[T listwatch.Object] struct {
 	stream *stream[T]
 }
 
-// listing is the state that a list starts in.
-func (r *Reflector[T]) listing() *state[T] {
-	if r.opts.DisableStreamingList || time.Now().Before(r.pagedUntil) {
-		return r.listingPaged()
+// stateFor is the state of that name, or what takes its place. Only a watch from a known version tells what was deleted
+// meanwhile: without one a list comes first. A list is a paged one while streaming lists are not tried.
+func (r *Reflector[T]) stateFor(name State) *state[T] {
+	if name == Connecting && !isKnown(r.version) {
+		name = ListingStreaming
 	}
-	return r.listingStreaming()
-}
-
-func (r *Reflector[T]) listingStreaming() *state[T] {
-	return &state[T]{name: ListingStreaming, step: r.openList}
-}
-
-func (r *Reflector[T]) listingPaged() *state[T] {
-	return &state[T]{name: ListingPaged, step: r.listPaged}
-}
-
-func (r *Reflector[T]) connecting() *state[T] {
-	return &state[T]{name: Connecting, step: r.connect}
-}
-
-// resuming is the state that gets the next watch. Only a watch from a known version tells what was deleted meanwhile. So
-// without one a list comes first.
-func (r *Reflector[T]) resuming() *state[T] {
-	if !isKnown(r.version) {
-		return r.listing()
+	if name == ListingStreaming && (r.opts.DisableStreamingList || time.Now().Before(r.pagedUntil)) {
+		name = ListingPaged
 	}
-	return r.connecting()
+	return r.newState(name)
+}
+
+// newState is the state of that name, from its beginning.
+func (r *Reflector[T]) newState(name State) *state[T] {
+	steps := map[State]func(ctx context.Context) *state[T]{
+		ListingStreaming: r.openList,
+		ListingPaged:     r.listPaged,
+		Connecting:       r.connect,
+	}
+	return &state[T]{name: name, step: steps[name]}
 }
 
 // backingOff waits, and goes on to next.

@@ -17,6 +17,7 @@ type stream[T listwatch.Object] struct {
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
 	room    []listwatch.Event[T]     // what nextEvents fills: one event, until a watch makes it larger
 	opened  time.Time                // when it was asked for
+	events  int                      // how many came in the present state, bookmarks among them
 	useful  bool                     // It has brought a list, or a newer version.
 	onClose func()                   // what a watch does when it ends; nil in a streaming list
 
@@ -70,6 +71,7 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	s.events += n
 	r.observeEvents(observe.Decoded, s.room[:n])
 	return s.room[:n], nil
 }

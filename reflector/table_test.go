@@ -38,11 +38,8 @@ func at(t *testing.T, name State, lw listwatch.ListerWatcher[object], opts Optio
 	t.Helper()
 	opts.ResumeFrom = "5"
 	r := New(lw, newRecorder(), opts)
-	states := map[State]func() *state[object]{
-		ListingStreaming: r.listingStreaming, ListingPaged: r.listingPaged, Connecting: r.connecting,
-	}
 	if name != Watching {
-		r.enter(t.Context(), states[name]())
+		r.enter(t.Context(), r.newState(name))
 		return r
 	}
 	r.enter(t.Context(), r.connect(t.Context()))
@@ -58,9 +55,7 @@ func outcome(ctx context.Context, r *Reflector[object], next *state[object], rep
 		said = append(said, "wait")
 		next = next.step(ctx)
 	}
-	said = append(said, map[State]string{
-		Watching: "nextEvent", Connecting: "watchAgain", ListingPaged: "listInPages", ListingStreaming: "listAgain",
-	}[next.name])
+	said = append(said, next.name.String())
 	if r.askLatest {
 		said = append(said, "latest")
 	}
@@ -82,7 +77,7 @@ func words(does reaction) string {
 		}
 	}
 	say(does.wait, "wait")
-	said = append(said, [...]string{"NOTHING", "nextEvent", "watchAgain", "listAgain", "listInPages"}[does.next])
+	said = append(said, does.next.String())
 	say(does.latest, "latest")
 	say(does.forLong, "forLong")
 	say(does.quiet, "quiet")
@@ -205,7 +200,7 @@ func TestTable_SaysWhatFollows(t *testing.T) {
 		require.Zero(t, table[name][kindOther].limit, "%v: nothing stands for Other", name)
 		for kind, does := range table[name] {
 			require.NotZero(t, does.next, "%s in %v", kindWords[kind], name)
-			require.Equal(t, name == Watching && kind == kindObject, does.next == nextEvent, "%s in %v", kindWords[kind], name)
+			require.Equal(t, name == Watching && kind == kindObject, does.next == Watching, "%s in %v", kindWords[kind], name)
 		}
 	}
 	require.Len(t, table, 4)

@@ -39,7 +39,6 @@ type liveWatch[T listwatch.Object] struct {
 	newest    string // the newest version of an event
 	unordered bool   // Versions may fall. They are not compared: the last one is the newest.
 	began     time.Time
-	events    int // how many came, bookmarks among them
 }
 
 // maxBatch bounds a batch, so that the version is never behind for long.
@@ -58,6 +57,7 @@ func (r *Reflector[T]) watching(s *stream[T]) *state[T] {
 	if r.batches != nil {
 		s.room = make([]listwatch.Event[T], maxBatch)
 	}
+	s.events = 0
 	s.onClose = w.count
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
@@ -69,7 +69,6 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 		return w.failed(ctx, err)
 	}
 	defer clear(events) // so that the objects can be collected
-	w.events += len(events)
 	err = w.take(ctx, events)
 	if err != nil {
 		return w.failed(ctx, err)
@@ -160,9 +159,9 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	}
 	switch kind := kindOf(err); {
 	case kind == kindOverdue:
-		w.r.log(ctx, 2, "The server did not end the watch at its timeout, so this side does, and another follows", "totalItems", w.events)
+		w.r.log(ctx, 2, "The server did not end the watch at its timeout, so this side does, and another follows", "totalItems", w.stream.events)
 	case kind == kindEnded && watchesWork:
-		w.r.log(ctx, 4, "Watch close", "totalItems", w.events)
+		w.r.log(ctx, 4, "Watch close", "totalItems", w.stream.events)
 	}
 	return w.r.follow(ctx, err)
 }

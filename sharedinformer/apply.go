@@ -3,13 +3,52 @@ package sharedinformer
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/internal/keys"
+	"glasswatch/internal/rv"
 	"glasswatch/internal/shrink"
+	"glasswatch/listwatch"
 )
+
+type notificationKind uint8
+
+const (
+	added notificationKind = iota + 1
+	updated
+	deleted
+)
+
+// cause says why handlers are told, and so which of them are: see resyncSchedule.
+type cause uint8
+
+const (
+	changed  cause = iota // the object was added, updated or deleted
+	repeated              // a list or an event of the watch shows the object as it was
+	resynced              // a resync gives the object again
+)
+
+// notification is one change of the store on its way to a handler: a call that is still to be made.
+type notification[T object] struct {
+	kind    notificationKind
+	cause   cause
+	initial bool // it counts towards the handler's sync; OnAdd passes it on as isInInitialList
+	// unknownState is a deletion's FinalStateUnknown.
+	unknownState bool
+	old, obj     T // deleted: old is the version that handlers know, obj the one that the deletion tells of
+}
+
+// call calls the method of the handler that tells of n.
+func (n *notification[T]) call(h Handler[T]) {
+	switch n.kind {
+	case added:
+		h.OnAdd(n.obj, n.initial)
+	case updated:
+		h.OnUpdate(n.old, n.obj)
+	case deleted:
+		h.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
+	}
+}
 
 // storeWriter writes batches to the store, and makes the notifications of what has changed. Only the consumer uses it.
 //
@@ -63,9 +102,9 @@ func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version 
 // applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest. An item to Keep
 // is there, but could not be read: the store's version of it stays.
 func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T]) {
-	// If the list is not newer than the store, the server may have been restored from a backup: see isSameState. A relist
-	// while nothing changes is not newer, either. Versions that cannot be compared do not count.
-	mayBeRestored, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
+	// A server that was restored from a backup gives out versions a second time. So it may show another state of an object
+	// under the version that the store has: each object counts as changed.
+	isRestored := rv.IsOlder(list.ResourceVersion, w.store.ResourceVersion())
 	w.deleteUnlisted(list.Items)
 	w.ops = slices.Grow(w.ops, len(list.Items))
 	for j := range list.Items {
@@ -77,10 +116,13 @@ func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T]) {
 	w.commit(list.ResourceVersion)
 	for j := range w.ops {
 		op := &w.ops[j]
-		if op.Delete {
+		switch {
+		case op.Delete:
 			w.tellDeleted(op, true) // nobody saw it go
-		} else {
-			w.tellStored(op, causeOfListed(op, mayBeRestored))
+		case isSameVersion(op) && !isRestored:
+			w.tellStored(op, repeated)
+		default:
+			w.tellStored(op, changed)
 		}
 	}
 }
@@ -113,28 +155,33 @@ func (w *storeWriter[T]) applyChanges(batch []delta[T]) (version string) {
 	w.commit(version)
 	for j := range w.ops {
 		op, d := &w.ops[j], &batch[j]
-		if op.Delete {
+		switch {
+		case op.Delete:
 			w.tellDeleted(op, d.FinalStateUnknown)
-		} else {
-			w.tellStored(op, causeOf(op, d))
+		case !isSameVersion(op):
+			w.tellStored(op, changed)
+		case d.Type == deltafifo.Sync:
+			w.tellStored(op, resynced)
+		default:
+			w.tellStored(op, repeated)
 		}
 	}
 	return version
 }
 
 // newerVersion returns the newest version in batch, "" if none is newer than current. A deletion may come with an older
-// one, or without an object. What cannot be compared counts as newer: at first, current is "".
+// one, or without an object. What cannot be compared counts as newer.
 func newerVersion[T object](current string, batch []delta[T]) (newer string) {
 	for j := range batch {
 		if batch[j].Missing {
 			continue
 		}
 		version := batch[j].Obj.GetResourceVersion()
-		order, err := resourceversion.CompareResourceVersion(version, current)
-		if version != "" && (err != nil || order > 0) {
-			current = version
-			newer = version
+		if version == "" || version == current || rv.IsOlder(version, current) {
+			continue
 		}
+		current = version
+		newer = version
 	}
 	return newer
 }
@@ -176,35 +223,17 @@ func (w *storeWriter[T]) tellDeleted(op *storeOp[T], finalStateUnknown bool) {
 		return
 	}
 	n := notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: finalStateUnknown}
-	if objectOf(n.obj) == nil { // it came without a readable object
+	if isMissing(n.obj) { // it came without a readable object
 		n.obj = op.Old
 		n.unknownState = true
 	}
 	w.notes = append(w.notes, n)
 }
 
-// causeOf says why handlers are told of the object that a change has brought.
-func causeOf[T object](op *storeOp[T], d *delta[T]) cause {
-	switch {
-	case !isSameVersion(op):
-		return changed
-	case d.Type == deltafifo.Sync:
-		return resynced
-	default:
-		return repeated
-	}
-}
-
-// causeOfListed says why handlers are told of an object that a list has.
-func causeOfListed[T object](op *storeOp[T], mayBeRestored bool) cause {
-	switch {
-	case !isSameVersion(op):
-		return changed
-	case mayBeRestored && !isSameState(op.Old, op.Obj):
-		return changed
-	default:
-		return repeated
-	}
+// isSameVersion reports whether the store had the version that op has written. It compares UIDs, too: a server that was
+// restored from a backup gives out versions again, to other objects.
+func isSameVersion[T object](op *storeOp[T]) bool {
+	return op.Existed && op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
 }
 
 // fullBatch is the length of a full batch of changes from the in-order queue.

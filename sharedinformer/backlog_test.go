@@ -101,20 +101,20 @@ func TestHandler_PastItsBoundItIsRemoved(t *testing.T) {
 }
 
 func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1}, nil)
+	l := newListener(HandlerFuncs[*config]{}, HandlerOptions{MaxBacklog: 1})
 	initial := make([]notification[*config], 200_000)
 	for n := range initial {
 		initial[n] = notification[*config]{kind: added, initial: true, obj: &config{}}
 	}
-	l.append(initial)
-	l.append([]notification[*config]{{kind: added, obj: &config{}}}) // the one that may wait
+	l.backlog.add(initial, all)
+	l.backlog.add([]notification[*config]{{kind: added, obj: &config{}}}, all) // the one that may wait
 	var served sync.WaitGroup
 	served.Go(func() { l.run(context.Background()) })
 	kept := true
 	for l.reg.Stats().Depth > 1 && kept {
-		kept = l.append(nil)
+		kept = l.backlog.add(nil, all)
 	}
-	l.drain()
+	l.backlog.drain()
 	served.Wait()
 	require.True(t, kept, "never more than one waited besides the initial list")
 }
@@ -128,7 +128,7 @@ func TestHandler_AnIdleOneKeepsNoMemoryOfABurst(t *testing.T) {
 		s.Add(r, HandlerOptions{})
 		s.Start()
 		require.Len(s, r.take(), 5*shrink.Kept)
-		l := s.informer.fanout.listeners[0]
-		require.LessOrEqual(s, max(cap(l.buf), cap(l.delivering)), shrink.Kept)
+		b := s.informer.fanout.listeners[0].backlog
+		require.LessOrEqual(s, max(cap(b.waiting), cap(b.taken), b.mostWaiting), shrink.Kept)
 	})
 }

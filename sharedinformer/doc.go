@@ -13,23 +13,23 @@
 //	1  Source and queue. A reflector fills a queue, and one consumer empties it.        Feeder, Queue
 //	2  Store. A batch from the queue is a list, changes or a resync. It becomes one     storeWriter
 //	   transaction of the store, and the notifications of what that has changed.        notification
-//	3  Fan-out. Each handler has a listener: a backlog, and a goroutine that calls it.  fanout, listener
-//	   Its user has a Registration. A backlog may fold the changes of one object.       Registration, foldingBacklog
-//	4  One mutex spans the store's commit and the append to the backlogs. It spans a    fanout.mu
+//	3  Fan-out. Each handler has a listener: a backlog, and a goroutine that calls it.  fanout, listener, backlog
+//	   Its user has a Registration. A backlog may fold the changes of one object.       Registration, foldedChanges
+//	4  One mutex spans the store's commit and the append to the backlogs. It spans a    storeAndListeners
 //	   handler's registration and its snapshot of the store, too.
 //	5  Synced. An Informer has synced when its store has the first list;                lifecycle
-//	   a Registration, when its handler was told of it.                                 pendingInitial
-//	6  Resync. The store's objects again, as updates, to the handlers that are due.     wantsResync, markDue
+//	   a Registration, when its handler was told of it.                                 initialLeft
+//	6  Resync. The store's objects again, as updates, to the handlers that are due.     resyncSchedule
 //
 // The path of one event. Read the functions in this order:
 //
 //  1. consume (informer.go) takes a batch from the queue. process calls storeAndDistribute, which locks the mutex.
 //  2. apply (apply.go) calls applyList, applyChanges or applyResync. They write the store and make notifications.
-//  3. distributeLocked (fanout.go) has append (listener.go) put the notifications into each handler's backlog.
-//  4. next, in the handler's goroutine, takes them from the backlog. callHandler tells the handler.
+//  3. distributeLocked (fanout.go) calls add (backlog.go) for each handler.
+//  4. run (listener.go), in the handler's goroutine, takes them from the backlog. callHandler tells the handler.
 //
-// What a user sees is in handler.go, options.go and registration.go. Around the six ideas stand errors.go,
-// waitversion.go, same.go, stats.go and observe.go. Listers, factories, metrics and checkpoints are packages below this one.
+// What a user sees is in handler.go, options.go and registration.go. Around the six ideas stand wait.go, errors.go and
+// observe.go. Listers, factories, metrics and checkpoints are packages below this one.
 //
 // # Guarantees
 //
@@ -42,8 +42,8 @@
 //     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler
 //     holds up neither the store nor other handlers. A handler may add handlers and remove them, even itself.
-//   - Run returns when every goroutine is gone. [Registration.Wait] returns after the handler's last call, or
-//     when ctx ends. A handler must not wait for itself: it would wait for its own return.
+//   - Run returns when every goroutine is gone. [Registration.Done] closes after the handler's last call. A handler must
+//     not wait for itself: it would wait for its own return.
 //
 // # Not guaranteed
 //
@@ -56,13 +56,22 @@
 // # After a backup
 //
 // A server restored from a backup gives out resourceVersions a second time. A relist may then show another state of an
-// object under the same version. With the per-key queue that counts as unchanged. With the in-order queue, a list that
-// is not newer than the store is compared with it, with the informer's mutex held. All handlers are told of what
-// differs.
+// object under the same version. With the per-key queue that counts as unchanged. With the in-order queue, all handlers
+// are told of every object of a list that is older than the store.
 //
 // # Locks
 //
-// Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the store
-// is written under the queue's lock, too: see [glasswatch/deltafifo.KnownObjects]. Under the informer's mutex come each
-// registration's own, which guards its backlog, and the store's. Nobody takes two registrations' at once.
+// A lock comes after those above it, and nobody holds those of two backlogs at once:
+//
+//	lock                      held by                  while
+//	queue                     source, consumer         something is put in, or taken out. With the per-key queue also
+//	                                                   while a batch is processed: see [glasswatch/deltafifo.KnownObjects]
+//	fanout.storeAndListeners  consumer                 a batch goes to the store and to every backlog
+//	                          AddHandler               the store is copied for the handler, and the listener listed
+//	                          all others               for a moment, to look at the list of listeners or change it
+//	store                     consumer, readers        it is written or read
+//	backlog.mu                consumer, its listener   for a moment, to add, to take, or to count a call off
+//	none                      listener                 the handler is called
+//
+// Index functions run with the informer's mutex held and must not call the informer.
 package sharedinformer

@@ -29,23 +29,6 @@ func TestInformer_AnotherObjectOfTheSameVersionIsAChange(t *testing.T) {
 	}
 }
 
-func TestBacklog_AReplacedObjectCountsAsOneChangeUntilBothCallsHaveEnded(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}),
-		HandlerOptions{Fold: true, MaxBacklog: 2}, nil)
-	w := &world{objects: map[string]*config{}}
-	l.append([]notification[*config]{w.put("a", false)})
-	l.countDelivered(&l.next()[0])
-	l.append([]notification[*config]{w.replace("a")})
-	batch := l.next()
-	require.Len(t, batch, 2)
-	require.True(t, l.append([]notification[*config]{w.put("b", false)}), "one is under way, and one waits")
-	require.Equal(t, 2, l.reg.Stats().Depth)
-	l.countDelivered(&batch[0])
-	require.Equal(t, 2, l.reg.Stats().Depth)
-	l.countDelivered(&batch[1])
-	require.Equal(t, 1, l.reg.Stats().Depth)
-}
-
 func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testing.T) {
 	i := New(newServer(), Options[*config]{Observe: func(seen []observation) {
 		if seen[0].Step == observe.Stored {
@@ -70,27 +53,27 @@ func TestResync_AListBehindAnUpdateOfTheSameKeyRestartsThePeriod(t *testing.T) {
 }
 
 func TestListener_AfterItsEndTheReasonStaysAndTheInformerIsForgotten(t *testing.T) {
+	l := newListener(HandlerFuncs[*config]{}, HandlerOptions{})
 	asked := 0
-	reg := newRegistration("r", nil, func() error { asked++; return nil })
-	l := newListener(reg, Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{}, nil)
-	l.finish()
-	l.drop(ErrStopped)
-	require.NoError(t, reg.Err())
+	l.reg.life.lastError = func() error { asked++; return nil }
+	l.finish(nil)
+	l.backlog.drop(ErrStopped)
+	require.NoError(t, l.reg.Err())
 	require.Equal(t, 1, asked)
-	require.NoError(t, reg.life.lastWatchError())
+	require.NoError(t, l.reg.life.lastWatchError())
 	require.Equal(t, 1, asked, "once, at its end")
 }
 
 // As behind a SyncGate: an object that the handler knows goes, comes back as part of the initial list, and goes again.
 func TestBacklog_AFoldedInitialAddCountsAsDeliveredWithItsDeletion(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
+	b := newBacklog[*config](HandlerOptions{Fold: true})
 	obj := &config{}
 	gone := notification[*config]{kind: deleted, old: obj, obj: obj}
-	l.append([]notification[*config]{gone, {kind: added, obj: obj, initial: true}, gone})
-	l.reg.markUpstreamSynced()
-	require.False(t, l.reg.HasSynced())
-	l.countDelivered(&l.next()[0])
-	require.True(t, l.reg.HasSynced())
+	b.add([]notification[*config]{gone, {kind: added, obj: obj, initial: true}, gone}, all)
+	b.endInitialList()
+	require.False(t, isClosed(b.synced))
+	b.told(&b.take()[0])
+	require.True(t, isClosed(b.synced))
 }
 
 func TestNew_PanicsWithoutAListerWatcher(t *testing.T) {

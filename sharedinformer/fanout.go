@@ -14,35 +14,31 @@ import (
 
 // fanout is the handlers of an informer. Each has a listener: a backlog, and a goroutine that calls the handler.
 //
-//	notes ──append──┬──▶ backlog ──▶ handler 1
-//	                └──▶ backlog ──▶ handler 2
+//	notes ──add──┬──▶ backlog ──▶ handler 1
+//	             └──▶ backlog ──▶ handler 2
 type fanout[T object] struct {
 	informer string              // its name
 	observe  func([]observation) // the user's; may be nil
 
-	// mu is the informer's mutex. It spans the store's commit and the append to the backlogs, and likewise a handler's
-	// registration and its snapshot. Handlers are called without it. It protects everything below.
-	mu        sync.Mutex
-	listeners []*listener[T] // in the order of their registration
-	started   bool
-	stopped   bool
+	// storeAndListeners is the informer's mutex. It is held while the store and the backlogs change together:
+	//
+	//   - by the consumer, from a batch's commit to the store until it is in every backlog
+	//   - by AddHandler, from the snapshot of the store until the listener is on the list
+	//   - for a moment, by whatever reads or changes the fields below
+	//
+	// A listener's goroutine does not hold it while it calls the handler. So a handler may call the informer, and a slow
+	// one holds up nobody.
+	storeAndListeners sync.Mutex
+	listeners         []*listener[T] // in the order of their registration
+	started           bool
+	stopped           bool
 	// batchStored is closed when the next batch is in the store; nil if nobody waits for that.
 	batchStored chan struct{}
-	// resyncCheck is how often the informer checks which handlers are due a resync; 0 is never. It is fixed once started.
-	// Invariant: each listener's resync is 0, or at least this.
-	resyncCheck time.Duration
+	// checkPeriod is how often the informer checks which handlers are due a resync; 0 is never. It is fixed once started.
+	// Invariant: each listener's period of resyncs is 0, or at least this.
+	checkPeriod time.Duration
 	runCtx      context.Context // has the logger of Run's context, and is never cancelled
 	goroutines  sync.WaitGroup  // the listeners'
-}
-
-// nextBatchStored returns a channel that is closed when the next batch is in the store.
-func (f *fanout[T]) nextBatchStored() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.batchStored == nil {
-		f.batchStored = make(chan struct{})
-	}
-	return f.batchStored
 }
 
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
@@ -53,23 +49,30 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 		return nil, fmt.Errorf("%s: the handler is nil", i.life.who)
 	}
 	f := &i.fanout
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
 	if f.stopped {
 		return nil, fmt.Errorf("%s: handler not added: %w", i.life.who, ErrStopped)
 	}
 	name := f.uniqueNameLocked(opts.Name)
-	l := newListener(newRegistration(name, i.life.done, i.LastError), h, opts, f.observerOf(name))
-	f.setResyncLocked(l, i.opts.ResyncPeriod)
+	backlog := newBacklog[T](opts)
+	l := &listener[T]{
+		reg:      newRegistration(name, &i.life, backlog),
+		handler:  h,
+		opts:     opts,
+		backlog:  backlog,
+		observe:  f.observerOf(name),
+		schedule: f.newScheduleLocked(opts.ResyncPeriod, i.opts.ResyncPeriod),
+	}
 	f.listeners = append(f.listeners, l)
 	if f.started { // it comes late
 		var initial []notification[T]
 		for _, obj := range i.store.All() {
 			initial = append(initial, notification[T]{kind: added, initial: true, obj: obj})
 		}
-		l.append(initial)
+		l.backlog.add(initial, l.schedule.wants)
 		if i.HasSynced() {
-			l.reg.markUpstreamSynced()
+			l.backlog.endInitialList()
 		}
 		f.serveLocked(l)
 	}
@@ -79,8 +82,8 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 // RemoveHandler ends a handler's service and drops what waits for it. It does not wait: Done closes after a call under
 // way. The handler itself may call it, but must not wait for Done. A handler that is gone already is no error.
 func (i *Informer[T]) RemoveHandler(r *Registration) error {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	l, err := i.listenerLocked(r)
 	if l != nil {
 		i.fanout.removeLocked(l, nil)
@@ -91,13 +94,13 @@ func (i *Informer[T]) RemoveHandler(r *Registration) error {
 // DrainHandler is RemoveHandler, except that what waits for the handler is delivered before Done closes. A handler that
 // was never served, because the informer does not run, is gone at once.
 func (i *Informer[T]) DrainHandler(r *Registration) error {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	l, err := i.listenerLocked(r)
 	switch {
 	case l == nil:
 	case l.served:
-		l.drain() // the end of its goroutine takes it off the list
+		l.backlog.drain() // the end of its goroutine takes it off the list
 	default:
 		i.fanout.removeLocked(l, nil)
 	}
@@ -132,8 +135,8 @@ func (f *fanout[T]) uniqueNameLocked(name string) string {
 
 // start sets the listeners going, unless that was done before.
 func (f *fanout[T]) start(ctx context.Context) (alreadyStarted bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
 	if f.started {
 		return true
 	}
@@ -156,33 +159,32 @@ func (f *fanout[T]) serveLocked(l *listener[T]) {
 
 // forget takes a listener whose goroutine has ended off the list.
 func (f *fanout[T]) forget(l *listener[T]) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
+	f.unlistLocked(l)
+}
+
+func (f *fanout[T]) unlistLocked(l *listener[T]) {
 	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
 }
 
-// removeLocked drops a listener for a reason, nil if somebody asked for it, and takes it off the list.
+// removeLocked drops a listener's backlog for a reason, nil if somebody asked for it, and takes it off the list.
 func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
-	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
-	l.drop(reason)
+	f.unlistLocked(l)
+	l.backlog.drop(reason)
 	if !l.served { // it has no goroutine that would do so
-		l.finish()
+		l.finish(nil)
 	}
 }
 
-// distributeLocked tells those that wait for a resourceVersion to look at the store again, and appends a batch's
-// notifications to every backlog. It removes the listeners that are past their bound.
+// distributeLocked adds a batch's notifications to every backlog. It removes the listeners that are past their bound.
 func (f *fanout[T]) distributeLocked(notes []notification[T]) {
-	if f.batchStored != nil {
-		close(f.batchStored)
-		f.batchStored = nil
-	}
 	if len(notes) == 0 {
 		return
 	}
 	var laggards []*listener[T]
 	for _, l := range f.listeners {
-		keepsUp := l.append(notes)
+		keepsUp := l.backlog.add(notes, l.schedule.wants)
 		if !keepsUp {
 			laggards = append(laggards, l)
 		}
@@ -196,13 +198,13 @@ func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	}
 }
 
-// dropAll ends the listeners, and takes no more. It does not wait for their goroutines. A second time it does nothing.
+// dropAll ends the listeners, and takes no more. It does not wait for their goroutines.
 func (f *fanout[T]) dropAll() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
 	f.stopped = true
 	for _, l := range f.listeners {
-		l.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrStopped))
+		l.backlog.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrStopped))
 	}
 	f.listeners = nil
 }

@@ -140,9 +140,9 @@ func TestHandlers_EveryRegistrationIsOneMoment(t *testing.T) {
 			}
 			regs := i.Stats().Handlers
 			require.Len(t, regs, len(stayed)+1)
-			i.fanout.mu.Lock()
+			i.fanout.storeAndListeners.Lock()
 			listeners := slices.Clone(i.fanout.listeners)
-			i.fanout.mu.Unlock()
+			i.fanout.storeAndListeners.Unlock()
 			for _, l := range listeners {
 				if err := i.DrainHandler(l.reg); err != nil {
 					t.Error(err)

@@ -15,7 +15,13 @@ type Deletion[T listwatch.Object] struct {
 }
 
 // HasObj reports whether Obj is there. A deletion that a program makes itself may lack it.
-func (d Deletion[T]) HasObj() bool { return objectOf(d.Obj) != nil }
+func (d Deletion[T]) HasObj() bool { return !isMissing(d.Obj) }
+
+// isMissing reports whether obj is the zero value of its type, as a nil pointer is.
+func isMissing[T object](obj T) bool {
+	var none T
+	return any(obj) == any(none)
+}
 
 // Handler is told of every change of an informer's store. Its methods are called one at a time, from one goroutine per
 // registration, with no lock held. They may block: meanwhile changes wait, see [HandlerOptions]. They may add and

@@ -74,8 +74,8 @@ func TestInformer_PanicOfAHookCostsThatBatchIfTheProcessSurvivesIt(t *testing.T)
 				panicked = false
 				s.server.Put("a", "1")
 				synctest.Wait()
-				unlocked := s.informer.fanout.mu.TryLock()
-				s.informer.fanout.mu.Unlock() // in either case, so that the test ends
+				unlocked := s.informer.fanout.storeAndListeners.TryLock()
+				s.informer.fanout.storeAndListeners.Unlock() // in either case, so that the test ends
 				require.True(s, unlocked)
 				s.server.Put("b", "1")
 				s.Pass(crashPause)
@@ -90,8 +90,8 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	defer func() { utilruntime.PanicHandlers = handlers }()
 	utilruntime.PanicHandlers = nil
 	require.True(t, utilruntime.ReallyCrash)
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{}, nil)
-	l.append([]notification[*config]{{kind: added, obj: &config{}}})
+	l := newListener(HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}, HandlerOptions{})
+	l.backlog.add([]notification[*config]{{kind: added, obj: &config{}}}, all)
 	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }
 

@@ -175,8 +175,8 @@ func (s *story) Expect(r *recorder, want ...string) {
 
 // checkInvariants checks what the fields' comments promise. Nothing may be going on.
 func (i *Informer[T]) checkInvariants(t require.TestingT) {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	for _, l := range i.fanout.listeners {
 		l.checkInvariants(t, i)
 	}
@@ -188,39 +188,50 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 	}
 }
 
-// checkInvariants unlocks whatever it finds: otherwise the end of a test that fails would wait for ever.
 func (l *listener[T]) checkInvariants(t require.TestingT, i *Informer[T]) {
-	l.reg.mu.Lock()
-	defer l.reg.mu.Unlock()
-	require.GreaterOrEqual(t, l.reg.pendingInitial, 0)
-	require.GreaterOrEqual(t, l.reg.underWay, 0)
-	if l.resync != 0 {
-		require.GreaterOrEqual(t, l.resync, i.fanout.resyncCheck)
+	if l.schedule.period != 0 {
+		require.GreaterOrEqual(t, l.schedule.period, i.fanout.checkPeriod)
 	}
 	if l.reg.HasSynced() {
-		require.Zero(t, l.reg.pendingInitial)
 		require.True(t, i.HasSynced())
 	}
-	if l.folding == nil {
-		require.Len(t, l.buf, l.reg.waiting)
-	} else {
-		require.Len(t, l.folding.byKey, l.reg.waiting)
-		l.folding.checkInvariants(t)
+	l.backlog.checkInvariants(t)
+}
+
+// checkInvariants unlocks whatever it finds: otherwise the end of a test that fails would wait for ever.
+func (b *backlog[T]) checkInvariants(t require.TestingT) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.GreaterOrEqual(t, b.initialLeft, 0)
+	require.GreaterOrEqual(t, b.callsLeft, 0)
+	require.LessOrEqual(t, b.waitingLocked(), b.mostWaiting)
+	if isClosed(b.synced) {
+		require.Zero(t, b.initialLeft)
+	}
+	if b.folded != nil {
+		require.Empty(t, b.waiting)
+		b.folded.checkInvariants(t)
 	}
 }
 
-func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
-	require.Len(t, b.byKey, b.waiting.Len())
+func (f *foldedChanges[T]) checkInvariants(t require.TestingT) {
+	require.Len(t, f.byKey, f.waiting.Len())
 	initial := 0
-	for at := b.waiting.Front(); at != nil; at = at.Next() {
-		s := at.Value.(*netChange[T])
-		require.Same(t, at, b.byKey[listwatch.KeyOf(s.obj)])
-		require.True(t, s.known || s.exists, "nothing is left of it")
-		if s.initial {
+	for at := f.waiting.Front(); at != nil; at = at.Next() {
+		c := at.Value.(*netChange[T])
+		require.Same(t, at, f.byKey[listwatch.KeyOf(c.obj)])
+		require.True(t, c.known || c.exists, "nothing is left of it")
+		if c.initial {
 			initial++
 		}
 	}
-	require.Equal(t, initial, b.initial)
+	require.Equal(t, initial, f.initial)
+}
+
+// newListener makes a listener that belongs to no informer.
+func newListener(h Handler[*config], opts HandlerOptions) *listener[*config] {
+	b := newBacklog[*config](opts)
+	return &listener[*config]{reg: newRegistration("r", &lifecycle{lastError: func() error { return nil }}, b), handler: h, opts: opts, backlog: b}
 }
 
 func nameOf(kind QueueKind) string {

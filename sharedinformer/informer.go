@@ -25,8 +25,8 @@ type (
 // Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
 // for concurrent use.
 //
-// The informer's mutex is fanout.mu. Locks are taken in this order: the per-key queue's, fanout.mu, then the store's or
-// one registration's.
+// The informer's mutex is fanout.storeAndListeners. Locks are taken in this order: the per-key queue's, the informer's,
+// then the store's or that of one backlog.
 //
 // The goroutine that calls Run is the consumer: it takes batches from the queue. Run starts one for the source, one that
 // waits for the sync, one for the resync timer if there is a period, and one a handler.
@@ -53,9 +53,9 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	opts.Name = cmp.Or(opts.Name, lister.KindOf[T]())
 	if opts.SyncGate == nil {
-		closed := make(chan struct{})
-		close(closed)
-		opts.SyncGate = closed
+		open := make(chan struct{})
+		close(open)
+		opts.SyncGate = open
 	}
 	i := &Informer[T]{
 		opts:         opts,
@@ -67,7 +67,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.queue = newQueue(opts, i.store, i.objectErrors.report)
 	i.source = i.newSource(lw)
 	i.writer = newStoreWriter(opts, i.store)
-	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, resyncCheck: max(opts.ResyncPeriod, 0)}
+	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, checkPeriod: max(opts.ResyncPeriod, 0)}
 	i.life = lifecycle{
 		who:       "informer " + opts.Name,
 		synced:    make(chan struct{}),
@@ -97,9 +97,9 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 //  1. The source, the resync timer and awaitSync end, and the consumer after the batch that it is at. The end of the
 //     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped.
 //  2. storeFinal closes: nothing writes the store any more.
-//  3. The handlers are dropped: nothing is told to handlers that are gone.
+//  3. The handlers' backlogs are dropped. Before this a handler could be told of one more batch.
 //
-// If a hook panics or ends this goroutine, the deferred calls do all that, except that nobody waits for the source: the
+// The deferred calls do that also if a hook panics or ends this goroutine, except that nobody waits for the source: the
 // panic must end the program.
 func (i *Informer[T]) fillStore(ctx context.Context) {
 	defer i.fanout.dropAll()
@@ -112,8 +112,8 @@ func (i *Informer[T]) fillStore(ctx context.Context) {
 		i.source.Run(ctx)
 	})
 	wg.Go(func() { i.awaitSync(ctx) })
-	if i.fanout.resyncCheck > 0 {
-		wg.Go(func() { i.resync(ctx, i.fanout.resyncCheck) })
+	if i.fanout.checkPeriod > 0 {
+		wg.Go(func() { i.runResyncTimer(ctx, i.fanout.checkPeriod) })
 	}
 	i.consume(ctx)
 	cancel()
@@ -144,7 +144,7 @@ func (i *Informer[T]) pop(ctx context.Context, process func([]delta[T], bool) er
 	return i.queue.PopBatch(process)
 }
 
-// process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
+// process takes a batch over. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	i.restartResyncAfterList(batch)
 	version := i.storeAndDistribute(batch, isInInitialList)
@@ -154,20 +154,18 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	return nil
 }
 
-// storeAndDistribute spans commit and append with the informer's mutex. The append is deferred, as the user's hooks may
-// panic: handlers are told of the batch if it is in the store, whatever the observer does then. If Options.BeforeStore
-// panics, the store stays as it is, and there is nothing to tell.
+// storeAndDistribute writes a batch to the store, and tells of it those that wait for a resourceVersion and the handlers'
+// backlogs. It calls Options.Observe and Options.BeforeStore, which may panic. What is in the store by then is told all
+// the same.
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
-	defer func() { i.fanout.distributeLocked(i.writer.notes) }()
-	return i.storeLocked(batch, isInInitialList)
-}
-
-// storeLocked writes a batch to the store. It shows it to the observer before and after.
-func (i *Informer[T]) storeLocked(batch []delta[T], isInInitialList bool) (version string) {
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
+	defer func() {
+		i.fanout.wakeWaitersLocked()
+		i.fanout.distributeLocked(i.writer.notes)
+	}()
 	// Until SyncGate is closed, every add is initial. awaitSync takes the mutex only after that. So these adds are in each
-	// handler's pendingInitial before any handler can have synced.
+	// backlog before any handler can have synced.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.fanout.report(popped(batch, isInInitialList)...)
@@ -188,11 +186,11 @@ func (i *Informer[T]) awaitSync(ctx context.Context) {
 			return
 		}
 	}
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	close(i.life.synced)
 	for _, l := range i.fanout.listeners {
-		l.reg.markUpstreamSynced()
+		l.backlog.endInitialList()
 	}
 }
 
@@ -222,7 +220,7 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error { return i.life.wai
 // Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
 // see [Informer.Done].
 func (i *Informer[T]) Stopped() bool {
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	return i.fanout.stopped
 }

@@ -144,7 +144,7 @@ func (m *foldRule) next() []string {
 	}
 }
 
-func noError() error { return nil }
+func all(cause) bool { return true }
 
 // plainRule is the dumb rule without folding: everything, in order.
 type plainRule struct {
@@ -153,7 +153,7 @@ type plainRule struct {
 
 func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
+		b := newBacklog[*config](HandlerOptions{Fold: true})
 		w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
 		m := &foldRule{given: map[string]*config{}, newest: map[string]*config{}, ending: map[string]notification[*config]{}, initial: map[string]bool{}}
 		initial := rapid.Bool().Draw(t, "during the initial list")
@@ -161,7 +161,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 			for _, n := range ns {
 				m.tell(n)
 			}
-			if !l.append(ns) {
+			if !b.add(ns, all) {
 				t.Fatal("no bound was set")
 			}
 		}
@@ -189,33 +189,33 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				obj := w.objects[existing(t)]
 				tell(notification[*config]{kind: updated, old: obj, obj: obj})
 			},
-			"sync": func(*rapid.T) { initial = false; l.reg.markUpstreamSynced() },
+			"sync": func(*rapid.T) { initial = false; b.endInitialList() },
 			"deliver": func(t *rapid.T) {
 				if len(m.pending) == 0 {
 					t.Skip("nothing waits")
 				}
 				want := m.next()
 				got := []string{}
-				for _, n := range l.next() {
+				for _, n := range b.take() {
 					got = append(got, spell(n))
-					l.countDelivered(&n)
+					b.told(&n)
 				}
 				if !slices.Equal(want, got) {
 					t.Fatalf("want %q, got %q", want, got)
 				}
 			},
 			"": func(t *rapid.T) {
-				if depth := l.reg.Stats().Depth; depth != len(m.pending) {
+				if depth := b.stats().Depth; depth != len(m.pending) {
 					t.Fatalf("depth %d, %d wait", depth, len(m.pending))
 				}
-				if n := l.reg.pendingInitial; n != len(m.initial) {
+				if n := b.initialLeft; n != len(m.initial) {
 					t.Fatalf("sync count %d, %d initial adds wait", n, len(m.initial))
 				}
 				// Nothing initial comes after "sync".
-				if want := l.reg.upstreamSynced && len(m.initial) == 0; l.reg.HasSynced() != want {
-					t.Fatalf("synced is %v, want %v", l.reg.HasSynced(), want)
+				if want := b.initialListAdded && len(m.initial) == 0; isClosed(b.synced) != want {
+					t.Fatalf("synced is %v, want %v", isClosed(b.synced), want)
 				}
-				l.folding.checkInvariants(t)
+				b.checkInvariants(t)
 			},
 		})
 	})
@@ -223,9 +223,8 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{}, nil)
-		l.wantsResync = rapid.Bool().Draw(t, "wants a resync")
-		l.wantsRepeated = l.wantsResync || rapid.Bool().Draw(t, "wants what is repeated")
+		b := newBacklog[*config](HandlerOptions{})
+		schedule := resyncSchedule{due: rapid.Bool().Draw(t, "is due"), checked: rapid.Bool().Draw(t, "has seen a check")}
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}
 		name := rapid.SampledFrom([]string{"a", "b", "c"})
@@ -250,17 +249,17 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					}
 				}
 				for _, n := range batch {
-					if n.cause == changed || n.cause == resynced && l.wantsResync || n.cause == repeated && l.wantsRepeated {
+					if n.cause == changed || schedule.due || n.cause == repeated && !schedule.checked {
 						m.pending = append(m.pending, n)
 					}
 				}
-				l.append(batch)
+				b.add(batch, schedule.wants)
 			},
 			"deliver": func(t *rapid.T) {
 				if len(m.pending) == 0 {
 					t.Skip("nothing waits")
 				}
-				got := l.next()
+				got := b.take()
 				if len(got) != len(m.pending) {
 					t.Fatalf("%d taken, %d wait", len(got), len(m.pending))
 				}
@@ -268,13 +267,12 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					if spell(got[i]) != spell(m.pending[i]) {
 						t.Fatalf("want %q, got %q", spell(m.pending[i]), spell(got[i]))
 					}
-					l.countDelivered(&got[i])
-					got[i] = notification[*config]{}
+					b.told(&got[i])
 				}
 				m.pending = nil
 			},
 			"": func(t *rapid.T) {
-				if depth := l.reg.Stats().Depth; depth != len(m.pending) {
+				if depth := b.stats().Depth; depth != len(m.pending) {
 					t.Fatalf("depth %d, %d wait", depth, len(m.pending))
 				}
 			},
@@ -284,17 +282,17 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 
 // An object is deleted and comes back, as by a selector, and then a relist finds another one in its place: nobody saw its end.
 func TestBacklog_FoldingKeepsNoDeletionThatWasTakenBack(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
+	b := newBacklog[*config](HandlerOptions{Fold: true})
 	w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
 	deliver := func() (told []string) {
-		for _, n := range l.next() {
+		for _, n := range b.take() {
 			told = append(told, spell(n))
-			l.countDelivered(&n)
+			b.told(&n)
 		}
 		return told
 	}
-	l.append([]notification[*config]{w.put("a", false)})
+	b.add([]notification[*config]{w.put("a", false)}, all)
 	require.Equal(t, []string{"add a@1 false"}, deliver())
-	l.append([]notification[*config]{w.remove("a", false), w.comeBack("a", false), w.replace("a"), w.remove("a", false)})
+	b.add([]notification[*config]{w.remove("a", false), w.comeBack("a", false), w.replace("a"), w.remove("a", false)}, all)
 	require.Equal(t, []string{"delete a@1 true"}, deliver())
 }

@@ -102,8 +102,8 @@ func join(t *rapid.T, i *Informer[*config], opts HandlerOptions) *patient {
 	p := &patient{end: make(chan struct{})}
 	_, err := i.AddHandler(p, opts)
 	require.NoError(t, err)
-	i.fanout.mu.Lock()
-	defer i.fanout.mu.Unlock()
+	i.fanout.storeAndListeners.Lock()
+	defer i.fanout.storeAndListeners.Unlock()
 	p.listener = i.fanout.listeners[len(i.fanout.listeners)-1]
 	i.fanout.serveLocked(p.listener)
 	return p
@@ -129,8 +129,8 @@ func TestHandler_WithABoundBehavesLikeItsModel(t *testing.T) {
 			w := &world{objects: map[string]*config{}}
 			initial := rapid.IntRange(0, 8).Draw(t, "adds of the initial list")
 			distribute := func(batch ...notification[*config]) {
-				i.fanout.mu.Lock()
-				defer i.fanout.mu.Unlock()
+				i.fanout.storeAndListeners.Lock()
+				defer i.fanout.storeAndListeners.Unlock()
 				i.fanout.distributeLocked(batch)
 				for _, p := range patients {
 					p.tell(batch)

@@ -70,3 +70,29 @@ type Metrics struct {
 	// with the per-key queue.
 	StoreResourceVersion func(resourceVersion string)
 }
+
+// NoResync as a handler's resync period means that it wants none, whatever the informer's default is.
+const NoResync time.Duration = -1
+
+// HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
+type HandlerOptions struct {
+	// Name is for errors, logs and metrics; by default "handler". If another handler of the informer has it, a number
+	// is appended.
+	Name string
+	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default,
+	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all.
+	// On one that runs, less than its check period counts as the check period: see "Resync" in the package's doc.
+	ResyncPeriod time.Duration
+	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in the package's doc.
+	Fold bool
+	// MaxBacklog bounds the changes that wait for the handler, the one that it is at included, without initial adds. One
+	// more removes the handler: its Done closes and Err returns ErrBacklog. 0 is no bound.
+	//
+	// With InOrder up to 1000 events, or a whole resync or relist, come as one batch. A batch that is longer than the
+	// bound removes even an idle handler; with Fold, a batch about more objects than the bound. While a handler that folds
+	// is told that an object was replaced, the deletion and the add count as two changes.
+	MaxBacklog int
+	// Context is given to utilruntime's panic handlers if the handler panics: its logger is the one they log to. By
+	// default it is that of the informer's Run.
+	Context context.Context
+}

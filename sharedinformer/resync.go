@@ -6,9 +6,12 @@
 // the check period, not the handlers' periods. A resync that waits in the queue until after the next check goes to those
 // that were due at that one.
 //
-// A relist is a list after the first one. It also shows objects that did not change. A handler gets OnUpdate for those
-// if it was due at the last check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three
-// handlers ask before Run for 10s, 0 (the default) and NoResync, so the check period is 10s:
+// A relist is a list after the first one. It also shows objects that did not change. That is no news, but a repetition,
+// as a resync is. So it goes to those handlers, too, that want repetitions now: those that were due at the last check.
+// A handler that has seen no check counts as due here. client-go has the same rule.
+//
+// Here Options.ResyncPeriod is 30s. Three handlers ask before Run for 10s, 0 (the default) and NoResync, so the check
+// period is 10s:
 //
 //	what happens                      10s     0         NoResync
 //	relist before the first check     given   given     given
@@ -34,53 +37,67 @@ import (
 // minResync is the shortest period of a handler. Options.ResyncPeriod may be shorter: then checks come more often.
 const minResync = time.Second
 
-// wants reports whether the listener is to be told of something with that cause. The informer's mutex is held.
-func (l *listener[T]) wants(c cause) bool {
+// resyncSchedule decides which repetitions one handler is told of. "Resync" above says why a relist is among them.
+type resyncSchedule struct {
+	period  time.Duration // 0: it is never due
+	next    time.Time     // when it is due
+	due     bool          // at the last check that it has seen
+	checked bool          // it has seen a check
+}
+
+// wants reports whether the handler is to be told of something with that cause.
+func (s *resyncSchedule) wants(c cause) bool {
 	switch c {
-	case resynced:
-		return l.wantsResync
+	case resynced: // decided on at a check: not for a handler that has joined since
+		return s.due
 	case repeated:
-		return l.wantsRepeated
+		return !s.checked || s.due
 	default:
 		return true
 	}
 }
 
-// setResyncLocked decides how often a listener is resynced, as client-go does.
-func (f *fanout[T]) setResyncLocked(l *listener[T], defaultPeriod time.Duration) {
-	asked := cmp.Or(l.opts.ResyncPeriod, defaultPeriod)
-	if asked <= 0 || f.resyncCheck == 0 {
-		return // it gets none
+// check decides whether the handler is due now.
+func (s *resyncSchedule) check(now time.Time) (due bool) {
+	s.checked = true
+	s.due = s.period > 0 && !now.Before(s.next)
+	if s.due {
+		s.next = now.Add(s.period)
 	}
-	l.resync = max(asked, minResync)
+	return s.due
+}
+
+// newScheduleLocked makes the schedule of a handler that joins now, as client-go does. Before Run, it may make checks more
+// frequent.
+func (f *fanout[T]) newScheduleLocked(handlerPeriod, defaultPeriod time.Duration) resyncSchedule {
+	asked := cmp.Or(handlerPeriod, defaultPeriod)
+	if asked <= 0 || f.checkPeriod == 0 {
+		return resyncSchedule{} // never due
+	}
+	period := max(asked, minResync)
 	if f.started {
-		l.resync = max(l.resync, f.resyncCheck)
+		period = max(period, f.checkPeriod)
 	} else {
-		f.resyncCheck = min(f.resyncCheck, l.resync)
+		f.checkPeriod = min(f.checkPeriod, period)
 	}
-	l.nextResync = time.Now().Add(l.resync)
+	return resyncSchedule{period: period, next: time.Now().Add(period)}
 }
 
-// markDue is the check: it marks the listeners that are due a resync now, and reports whether there are any.
-func (f *fanout[T]) markDue() (found bool) {
+// checkSchedules is the check. It reports whether a handler is due.
+func (f *fanout[T]) checkSchedules() (anyDue bool) {
 	now := time.Now()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.storeAndListeners.Lock()
+	defer f.storeAndListeners.Unlock()
 	for _, l := range f.listeners {
-		due := l.resync > 0 && !now.Before(l.nextResync)
-		l.wantsResync = due
-		l.wantsRepeated = due
-		if due {
-			l.nextResync = now.Add(l.resync)
-			found = true
-		}
+		due := l.schedule.check(now)
+		anyDue = anyDue || due
 	}
-	return found
+	return anyDue
 }
 
-// resync has the queue resynced at every check that finds a handler due, until ctx ends. The first period begins with
+// runResyncTimer has the queue resynced at every check that finds a handler due, until ctx ends. The first period begins with
 // the first list.
-func (i *Informer[T]) resync(ctx context.Context, period time.Duration) {
+func (i *Informer[T]) runResyncTimer(ctx context.Context, period time.Duration) {
 	var periodOver <-chan time.Time // nil before the first list
 	synced := i.queue.Synced()
 	for {
@@ -91,7 +108,7 @@ func (i *Informer[T]) resync(ctx context.Context, period time.Duration) {
 			synced = nil
 		case <-i.listPopped:
 		case <-periodOver:
-			if i.fanout.markDue() {
+			if i.fanout.checkSchedules() {
 				klog.FromContext(ctx).V(4).Info("Forcing resync", "reflector", i.opts.Name)
 				_ = i.queue.Resync() // never fails
 			}

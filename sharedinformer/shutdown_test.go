@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,35 +14,25 @@ import (
 	"glasswatch/reflector"
 )
 
-func TestHandler_RemoveAndWaitReturnsAfterItsLastCall(t *testing.T) {
+func TestHandler_DoneClosesAfterItsLastCall(t *testing.T) {
 	inVirtualTime(t, Options[*config]{}, func(s *story) {
-		gate, ended := make(chan struct{}), make(chan error, 1)
+		gate := make(chan struct{})
 		r := newRecorder()
 		r.during = func(string) { <-gate }
 		reg := s.Add(r, HandlerOptions{Name: "slow"})
 		s.server.Put("a", "1")
 		s.server.Put("b", "1")
 		s.Start()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		removeAndWait := func(ctx context.Context) error {
-			require.NoError(s, s.informer.RemoveHandler(reg))
-			return reg.Wait(ctx)
-		}
-		err := removeAndWait(ctx)
-		require.ErrorIs(s, err, context.DeadlineExceeded)
-		require.ErrorContains(s, err, "handler slow has not ended")
-		go func() { ended <- removeAndWait(context.Background()) }()
+		require.NoError(s, s.informer.RemoveHandler(reg))
 		s.Settle()
-		require.Empty(s, ended)
+		require.False(s, isClosed(reg.Done()))
 		close(gate)
-		require.NoError(s, <-ended)
+		<-reg.Done()
 		require.Equal(s, []string{"add a@1 initial"}, r.take(), "what waited is dropped")
-		require.NoError(s, removeAndWait(context.Background()), "once more is no error")
 	})
 }
 
-func TestHandler_DrainAndWaitDeliversTheBacklog(t *testing.T) {
+func TestHandler_DrainedOneIsDoneOnceItsBacklogIsDelivered(t *testing.T) {
 	inVirtualTime(t, Options[*config]{}, func(s *story) {
 		r := newRecorder()
 		r.during = func(string) { <-time.After(time.Second) }
@@ -52,33 +41,8 @@ func TestHandler_DrainAndWaitDeliversTheBacklog(t *testing.T) {
 		s.server.Put("b", "1")
 		s.Start()
 		require.NoError(s, s.informer.DrainHandler(reg))
-		require.NoError(s, reg.Wait(context.Background()))
+		<-reg.Done()
 		require.Equal(s, []string{"add a@1 initial", "add b@2 initial"}, r.take())
-	})
-}
-
-// The pitfall: nobody can return from a call that waits for its own return. Only the wait's context ends it.
-func TestHandler_ThatWaitsForItselfWaitsUntilItsContextEnds(t *testing.T) {
-	inVirtualTime(t, Options[*config]{}, func(s *story) {
-		var reg *Registration
-		var err error
-		var waited atomic.Int64
-		reg = s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) {
-			start := time.Now()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			_ = s.informer.RemoveHandler(reg)
-			err = reg.Wait(ctx)
-			waited.Store(int64(time.Since(start)))
-		}}, HandlerOptions{})
-		s.server.Put("a", "1")
-		s.Start()
-		s.Pass(59 * time.Second)
-		require.Zero(s, waited.Load(), "it waits still")
-		s.Pass(2 * time.Second)
-		require.Equal(s, time.Minute, time.Duration(waited.Load()))
-		require.ErrorIs(s, err, context.DeadlineExceeded)
-		require.True(s, isClosed(reg.Done()))
 	})
 }
 
@@ -216,8 +180,8 @@ func TestHandler_LaggardIsLoggedWithNoLockHeld(t *testing.T) {
 		unlocked := false
 		notes.during = func() {
 			for n := 0; n < 1_000_000 && !unlocked; n++ { // others may hold it for a moment
-				if unlocked = s.informer.fanout.mu.TryLock(); unlocked {
-					s.informer.fanout.mu.Unlock()
+				if unlocked = s.informer.fanout.storeAndListeners.TryLock(); unlocked {
+					s.informer.fanout.storeAndListeners.Unlock()
 				}
 				runtime.Gosched()
 			}

@@ -84,7 +84,6 @@ func TestWait_CancellationEndsEveryWaitAtOnce(t *testing.T) {
 		waits := map[string]func() error{
 			"informer":     func() error { return s.informer.WaitForSync(ctx) },
 			"registration": func() error { return reg.WaitForSync(ctx) },
-			"end":          func() error { return reg.Wait(ctx) },
 		}
 		ended := make(chan error, len(waits))
 		for name, wait := range waits {

@@ -22,6 +22,7 @@ const (
 	ReasonNameConflict      = "NameConflict"      // an Ingress of that name belongs to somebody else
 	ReasonContested         = "Contested"         // another writer keeps undoing this controller's writes
 	ReasonRejected          = "Rejected"          // the API server refuses this controller's write as invalid
+	ReasonForbidden         = "Forbidden"         // the API server forbids it, for a minute or longer
 )
 
 // Defaults of Config.

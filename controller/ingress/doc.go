@@ -31,8 +31,10 @@
 // retry, but cannot change another owner's Ingress, nor one that was orphaned meanwhile. After a write the key waits
 // until the cache has that write.
 //
-// Bad input causes one Warning Event per UID, reason and message, and no retry; the last good Ingress stays. After a
-// 400 or 422 the key waits until the Service or the Ingress changes. Everything else is retried without limit.
+// Bad input causes a Warning Event on the Service, and no retry; the last good Ingress stays. So do a write that is
+// refused with 400 or 422, and a 403 that lasts for a minute. The same Event comes again when the problem is back, or
+// has lasted for an hour. After a 400 or 422 the write is tried again every five minutes, and at once when the Service
+// or the Ingress changes. Everything else is retried with growing delays, without limit.
 //
 // A process that may not write yet (Options.MayWrite) fills its caches and keeps them up to date; it takes over without
 // a list. Ready fails while a list or a watch fails, with the API server's error. The request is repeated every ten to

@@ -17,13 +17,16 @@ import (
 // The workqueue hands a key to one worker at a time, so an entry needs no lock
 // of its own.
 type memory struct {
-	uid       types.UID
-	warned    invalidError // the last Warning Event about bad input
-	contested bool         // the Contested Event is out
-	written   string       // resourceVersion that the last write answered with; "" once the cache has it
-	writtenAt time.Time
-	rejected  versions // the input of a 400 or 422; no retry until it changes
-	contest   contest
+	uid            types.UID
+	warned         invalidError // the last Warning Event about bad input or a refusal; forgotten once all is well
+	warnedAt       time.Time
+	contestedAt    time.Time // of the last Contested Event
+	written        string    // resourceVersion that the last write answered with; "" once the cache has it
+	writtenAt      time.Time
+	rejected       versions // the input of the last 400 or 422
+	rejectedAt     time.Time
+	forbiddenSince time.Time // when a write first got a 403; zero if none did since all was well
+	contest        contest
 }
 
 // versions identifies the input of one reconcile; ingress is "" for none.
@@ -35,6 +38,14 @@ func versionsOf(svc *corev1.Service, ing *networkingv1.Ingress) versions {
 		v.ingress = ing.ResourceVersion
 	}
 	return v
+}
+
+// rest gives how long a write of this input has to wait, because the server refused it; 0 is now.
+func (m *memory) rest(input versions, now time.Time) time.Duration {
+	if m.rejected != input {
+		return 0
+	}
+	return max(0, m.rejectedAt.Add(rejectedDelay).Sub(now))
 }
 
 func (m *memory) wrote(resourceVersion string, now time.Time) {

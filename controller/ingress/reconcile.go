@@ -25,6 +25,7 @@ type attempt struct {
 	mem *memory
 
 	outcome         string
+	warned          bool
 	resourceVersion string // of what was written
 }
 
@@ -54,7 +55,7 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 		}
 	}
 	if !wanted {
-		return none, l.ensureNone(ctx)
+		return l.ensureNone(ctx)
 	}
 	return l.ensure(ctx, d)
 }
@@ -99,25 +100,25 @@ func (l *attempt) cacheIsBehind() bool {
 	return false
 }
 
-func (l *attempt) ensureNone(ctx context.Context) error {
+func (l *attempt) ensureNone(ctx context.Context) (controller.Result, error) {
 	l.mem.contest = contest{}
 	if l.ing == nil || l.ing.DeletionTimestamp != nil || l.config.relate(l.svc, l.ing) != ours {
-		return nil
+		l.isWell()
+		return none, nil
 	}
-	if l.mem.rejected == versionsOf(l.svc, l.ing) {
-		return nil
+	if wait := l.mem.rest(versionsOf(l.svc, l.ing), time.Now()); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
 	}
 	switch err := l.remove(ctx, l.ing); {
 	case err == nil:
+		l.isWell()
 		l.outcome = "deleted the Ingress"
 		klog.FromContext(ctx).Info("Deleted Ingress", "ingress", klog.KObj(l.ing), "resourceVersion", l.ing.ResourceVersion)
-		return nil
+		return none, nil
 	case apierrors.IsNotFound(err):
-		return nil
-	case isRejected(err):
-		return l.rest(ctx, err)
+		return none, nil
 	default:
-		return err
+		return l.refused(ctx, err)
 	}
 }
 
@@ -135,12 +136,13 @@ func (l *attempt) ensure(ctx context.Context, d desired) (controller.Result, err
 			return none, nil
 		case ours:
 			if !d.differs(l.ing) {
+				l.isWell()
 				return none, nil
 			}
 		}
 	}
-	if l.mem.rejected == versionsOf(l.svc, l.ing) {
-		return none, nil
+	if wait := l.mem.rest(versionsOf(l.svc, l.ing), time.Now()); wait > 0 {
+		return controller.Result{RequeueAfter: wait}, nil
 	}
 	if wait := l.mem.contest.wait(d, time.Now()); wait > 0 {
 		l.outcome = "contested: waits " + wait.Round(time.Millisecond).String()
@@ -161,11 +163,10 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 	case l.ing == nil && endsQuietly(err):
 		klog.FromContext(ctx).V(2).Info("No Ingress in a namespace that is going away", "service", klog.KObj(l.svc), "err", err)
 		return none, nil
-	case isRejected(err):
-		return none, l.rest(ctx, err)
 	default:
-		return none, err
+		return l.refused(ctx, err)
 	}
+	l.isWell()
 	l.mem.wrote(result.ResourceVersion, time.Now())
 	delay := l.mem.contest.delay()
 	l.outcome, l.resourceVersion = verb+" the Ingress", result.ResourceVersion
@@ -184,14 +185,31 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 	return controller.Result{RequeueAfter: lookAgainDelay}, nil
 }
 
-// isRejected: 400 and 422, which the same request would get again.
-func isRejected(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) }
+const (
+	rejectedDelay  = 5 * time.Minute // until the next try of an unchanged write after a 400 or 422
+	forbiddenLasts = time.Minute     // until a 403 is told: a right may have been granted just now
+)
 
-// rest returns without a retry: the key waits until the Service or the Ingress changes.
-func (l *attempt) rest(ctx context.Context, err error) error {
-	l.mem.rejected = versionsOf(l.svc, l.ing)
-	l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
-	return controller.Terminal(err)
+// refused puts off the next try of a write that failed. The reason of a 400 or 422 may be elsewhere than in the Service:
+// in a policy, or in another Ingress that has the host. So it is tried again, rarely. Anything else is retried with
+// growing delays.
+func (l *attempt) refused(ctx context.Context, err error) (controller.Result, error) {
+	now := time.Now()
+	switch {
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
+		l.mem.rejected, l.mem.rejectedAt = versionsOf(l.svc, l.ing), now
+		l.outcome = "rejected"
+		l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
+		return controller.Result{RequeueAfter: rejectedDelay}, nil
+	case apierrors.IsForbidden(err):
+		if l.mem.forbiddenSince.IsZero() {
+			l.mem.forbiddenSince = now
+		}
+		if now.Sub(l.mem.forbiddenSince) >= forbiddenLasts {
+			l.warn(ctx, &invalidError{ReasonForbidden, err.Error()})
+		}
+	}
+	return none, err
 }
 
 // endsQuietly is true for a create in a namespace that is terminating, or gone. The Service goes with the namespace, so

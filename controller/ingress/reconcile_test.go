@@ -15,8 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"glasswatch/controller"
 )
 
 const created = "create by glasswatch-ingress"
@@ -237,6 +235,29 @@ func TestReconcile_OneEventForEachProblemAndUID(t *testing.T) {
 	b.warned(ReasonNoTCPPort)
 }
 
+func TestReconcile_AProblemThatLastsOrComesBackIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := served(t)
+		for range 2 {
+			b.serviceIs(annotated("ingress/http", "maybe"))
+			b.expect()
+			<-time.After(warnAgain - time.Second)
+			b.expect()
+			b.warned(ReasonInvalidAnnotation)
+			<-time.After(time.Second) // the Event has expired
+			b.expect()
+			b.warned(ReasonInvalidAnnotation)
+			b.serviceIs()
+			b.expect()
+		}
+		b.serviceIs(func(svc *corev1.Service) { svc.Spec.Type = corev1.ServiceTypeExternalName })
+		b.expect("delete ing-10")
+		b.cacheCatchesUp()
+		b.expect()
+		b.warned(ReasonUnsupportedType) // it has no Ingress, as it should, and yet is not well
+	})
+}
+
 func TestReconcile_DoesNotAnswerItsOwnWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -281,35 +302,65 @@ func TestReconcile_ErrorsAreRetriedOrRest(t *testing.T) {
 		b.warned()
 		b.expect(created)
 	}
-	rejections := map[string]error{
-		"bad request": apierrors.NewBadRequest("what?"),
+}
+
+// The reason may be elsewhere: in a policy, or in another Ingress that has the host.
+func TestReconcile_WhatIsRejectedIsTriedAgainAfterFiveMinutesOrAChange(t *testing.T) {
+	asks, asksNot := annotated("ingress/http", "true"), annotated("ingress/http", "false")
+	for name, rejection := range map[string]error{
+		"bad request": apierrors.NewBadRequest("what?"), // as by an admission webhook
 		"invalid":     apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "web", nil),
+	} {
+		for write, begin := range map[string]func(t *testing.T) (*bench, func(*corev1.Service)){
+			created:         func(t *testing.T) (*bench, func(*corev1.Service)) { return newBench(t), asks },
+			"delete ing-10": func(t *testing.T) (*bench, func(*corev1.Service)) { return served(t), asksNot },
+		} {
+			t.Run(name+", "+write, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b, input := begin(t)
+					b.serviceIs(input)
+					for range 13 {
+						b.server.failures = []error{rejection}
+						require.Equal(t, rejectedDelay, b.expect(write).RequeueAfter)
+						<-time.After(rejectedDelay - time.Second)
+						require.Equal(t, time.Second, b.expect().RequeueAfter, "of a resync, say")
+						<-time.After(time.Second)
+					}
+					b.warned(ReasonRejected, ReasonRejected) // once more after an hour
+					b.server.failures = []error{rejection}
+					b.expect(write)
+					b.serviceIs(input)
+					b.expect(write)
+				})
+			})
+		}
 	}
-	for name, err := range rejections {
+}
+
+func TestReconcile_AForbiddenWriteIsToldWhenItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.serviceIs()
-		b.server.failures = []error{err}
-		_, got := b.reconcile()
-		require.ErrorIs(t, got, err, name)
-		b.wrote(created)
-		b.warned(ReasonRejected)
-		b.expect() // a resync does not ask again
-		b.serviceIs()
-		b.expect(created) // a change does
-	}
-	for name, err := range rejections { // of a deletion, as by an admission webhook
-		b := served(t)
-		b.serviceIs(annotated("ingress/http", "false"))
-		b.server.failures = []error{err}
-		_, got := b.reconcile()
-		require.ErrorIs(t, got, err, name)
-		require.True(t, controller.IsTerminal(got), name)
-		b.wrote("delete ing-10")
-		b.warned(ReasonRejected)
-		b.expect()
-		b.serviceIs(annotated("ingress/http", "false"))
-		b.expect("delete ing-10")
-	}
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, "web", errors.New("no"))
+		try := func() {
+			b.server.failures = []error{forbidden}
+			_, err := b.reconcile()
+			require.ErrorIs(t, err, forbidden)
+		}
+		try()
+		<-time.After(forbiddenLasts - time.Second)
+		try()
+		b.warned()
+		<-time.After(time.Second)
+		try()
+		try()
+		b.warned(ReasonForbidden)
+		b.server.writes = nil
+		b.expect(created)
+		b.byHand(nil)
+		try()
+		b.warned()
+	})
 }
 
 func TestReconcile_ATerminatingNamespaceEndsQuietly(t *testing.T) {
@@ -365,7 +416,7 @@ func TestReconcile_UndoneByAdmissionIsTriedAgainSlowly(t *testing.T) {
 			wait = b.expect(applied("ing-10")).RequeueAfter
 			require.LessOrEqual(t, wait, contestCap)
 		}
-		b.warned(ReasonContested)
+		b.warned(ReasonContested, ReasonContested) // once more after an hour
 	})
 }
 

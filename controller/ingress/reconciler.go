@@ -65,9 +65,3 @@ func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controll
 	}
 	return result, err
 }
-
-// Rests reports whether the server has refused the last write for these versions. Reconcile sends it again only when one
-// of the two has changed. A nil ing is none.
-func (r *Reconciler) Rests(svc *corev1.Service, ing *networkingv1.Ingress) bool {
-	return r.memories.of(listwatch.KeyOf(svc), svc.UID).rejected == versionsOf(svc, ing)
-}

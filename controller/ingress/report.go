@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -12,16 +13,29 @@ import (
 // maxMessage is the greatest length of an Event's message, in bytes, that the API server accepts.
 const maxMessage = 1024
 
-// warn emits a Warning Event, unless the last one for this UID was the same.
+// warnAgain is the time after which a problem that lasts is told again: the API server keeps Events for an hour.
+const warnAgain = time.Hour
+
+// warn emits a Warning Event, unless the last one for this UID was the same and the API server still has it.
 func (l *attempt) warn(ctx context.Context, problem *invalidError) {
-	if l.mem.warned == *problem {
+	l.warned = true
+	now := time.Now()
+	if l.mem.warned == *problem && now.Sub(l.mem.warnedAt) < warnAgain {
 		return
 	}
-	l.mem.warned = *problem
+	l.mem.warned, l.mem.warnedAt = *problem, now
 	l.outcome = "warned: " + problem.reason
 	klog.FromContext(ctx).Info("Service asks for an Ingress that it cannot get",
 		"service", klog.KObj(l.svc), "reason", problem.reason, "message", problem.message)
 	l.events.Event(l.svc, corev1.EventTypeWarning, problem.reason, cut(problem.message))
+}
+
+// isWell forgets the last Warning, unless this attempt had one: a problem that comes back is told again.
+func (l *attempt) isWell() {
+	l.mem.forbiddenSince = time.Time{}
+	if !l.warned {
+		l.mem.warned = invalidError{}
+	}
 }
 
 // cut shortens a message to what an Event may carry, between two characters.
@@ -29,12 +43,13 @@ func cut(message string) string {
 	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
 }
 
-// reportContest emits one Warning Event for as long as the Service lives.
+// reportContest emits a Warning Event, unless the API server still has the last one.
 func (l *attempt) reportContest() {
-	if l.mem.contested {
+	now := time.Now()
+	if now.Sub(l.mem.contestedAt) < warnAgain {
 		return
 	}
-	l.mem.contested = true
+	l.mem.contestedAt = now
 	what := "changing"
 	if l.ing == nil {
 		what = "deleting"

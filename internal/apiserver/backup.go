@@ -13,7 +13,10 @@ func (f *Faults) Backup() Backup { return Backup{f.server.store.Backup()} }
 // version that is in the future again is silent until the server reaches it, as in a real server.
 func (f *Faults) Restore(b Backup) {
 	s := f.server
+	s.addresses.mu.Lock()
 	s.store.Restore(b.of)
+	s.addresses.ports = nil
+	s.addresses.mu.Unlock()
 	s.definitionWritten()
 	s.sweepSoon()
 }

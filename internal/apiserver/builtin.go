@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,6 +17,9 @@ var (
 	namespacesResource = schema.GroupResource{Resource: "namespaces"}
 	servicesResource   = schema.GroupResource{Resource: "services"}
 	crdResource        = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	jobsResource       = schema.GroupResource{Group: "batch", Resource: "jobs"}
+
+	replicationControllersResource = schema.GroupResource{Resource: "replicationcontrollers"}
 )
 
 // bootstrap stores what every cluster has from the start.
@@ -41,21 +43,32 @@ func (s *Server) install(gr schema.GroupResource, obj resource.Object, apiVersio
 	obj.SetUID(uuid.NewUUID())
 	obj.SetCreationTimestamp(now())
 	applyDefaults(obj)
-	s.prepareForCreate(obj)
-	return s.store.Create(gr, keyOf(obj.GetNamespace(), obj.GetName()), obj)
+	if gr == servicesResource {
+		s.addresses.mu.Lock()
+		defer s.addresses.mu.Unlock()
+	}
+	if err := s.prepareForCreate(obj); err != nil {
+		return err
+	}
+	if err := s.store.Create(gr, keyOf(obj.GetNamespace(), obj.GetName()), obj); err != nil {
+		return err
+	}
+	s.addresses.note(obj)
+	return nil
 }
 
-// prepareForCreate does what a real server's strategy for the kind does before validation.
-func (s *Server) prepareForCreate(obj resource.Object) {
+// prepareForCreate does what a real server's strategy for the kind does before validation. For a Service call it with
+// s.addresses.mu held.
+func (s *Server) prepareForCreate(obj resource.Object) error {
 	switch o := obj.(type) {
 	case *corev1.Namespace:
 		defaultNamespace(o)
 		o.Spec.Finalizers = []corev1.FinalizerName{corev1.FinalizerKubernetes}
 		o.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 	case *corev1.Pod:
-		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBestEffort}
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosOf(&o.Spec)}
 	case *corev1.Service:
-		s.allocate(o)
+		return s.allocate(o, "")
 	case *corev1.PersistentVolumeClaim:
 		o.Status.Phase = corev1.ClaimPending
 	case *batchv1.Job:
@@ -65,6 +78,7 @@ func (s *Server) prepareForCreate(obj resource.Object) {
 		defaultJobLabels(o) // as a real server does whenever it reads one from etcd
 		o.Labels = maps.Clone(o.Labels)
 	}
+	return nil
 }
 
 // selectByUID gives a Job's Pods the labels, and the Job the selector, that only it has. Those that it has already stay.
@@ -85,7 +99,8 @@ func selectByUID(job *batchv1.Job) {
 	metav1.AddLabelToSelector(job.Spec.Selector, batchv1.ControllerUidLabel, labels[batchv1.ControllerUidLabel])
 }
 
-func (s *Server) prepareForUpdate(obj, old resource.Object) {
+// prepareForUpdate is the same for an update.
+func (s *Server) prepareForUpdate(obj, old resource.Object) error {
 	switch o := obj.(type) {
 	case *corev1.Service:
 		before, ok := old.(*corev1.Service)
@@ -97,12 +112,13 @@ func (s *Server) prepareForUpdate(obj, old resource.Object) {
 		} else if ok {
 			dropNodePorts(o, before)
 		}
-		s.allocate(o)
+		return s.allocate(o, keyOf(old.GetNamespace(), old.GetName()))
 	case *corev1.Namespace:
 		if before, ok := old.(*corev1.Namespace); ok && o.Status.Phase == "" {
 			o.Status.Phase = before.Status.Phase
 		}
 	}
+	return nil
 }
 
 func keepNodePorts(o, before *corev1.Service) {
@@ -136,35 +152,4 @@ func dropNodePorts(o, before *corev1.Service) {
 		o.Spec.ExternalTrafficPolicy = ""
 	}
 	o.Spec.AllocateLoadBalancerNodePorts = nil
-}
-
-// allocate gives a Service addresses, as a cluster does. They are unique for up to 60,000 Services, and this server
-// never reuses them.
-func (s *Server) allocate(o *corev1.Service) {
-	spec := &o.Spec
-	if spec.Type == corev1.ServiceTypeExternalName {
-		spec.ClusterIP, spec.ClusterIPs, spec.IPFamilies, spec.IPFamilyPolicy = "", nil, nil, nil
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if spec.ClusterIP == "" {
-		spec.ClusterIP = fmt.Sprintf("10.96.%d.%d", s.nextIP/250%250, 1+s.nextIP%250)
-		s.nextIP++
-	}
-	if len(spec.ClusterIPs) == 0 {
-		spec.ClusterIPs = []string{spec.ClusterIP}
-	}
-	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
-	}
-	setPointer(&spec.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack)
-	if spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer {
-		for i := range spec.Ports {
-			if spec.Ports[i].NodePort == 0 {
-				s.nextPort++
-				spec.Ports[i].NodePort = 30000 + int32(s.nextPort%2768)
-			}
-		}
-	}
 }

@@ -98,7 +98,13 @@ func (r *request) createOnce(obj resource.Object, opts writeOptions, track bool)
 	if r.endpoint.Status {
 		clearStatus(obj)
 	}
-	r.server.prepareForCreate(obj)
+	if r.table == servicesResource {
+		r.server.addresses.mu.Lock()
+		defer r.server.addresses.mu.Unlock()
+	}
+	if err := r.server.prepareForCreate(obj); err != nil {
+		return nil, err
+	}
 	if errs := r.validate(obj, nil); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
 	}
@@ -130,6 +136,7 @@ func (r *request) commitNew(obj resource.Object, dryRun bool) (resource.Object, 
 		return nil, taken
 	}
 	if err == nil {
+		r.server.addresses.note(obj)
 		r.server.written(r.endpoint, nil, obj)
 	}
 	return obj, err

@@ -1,19 +1,20 @@
 package apiserver
 
 import (
+	"maps"
 	"math"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver/crd"
 )
@@ -38,12 +39,13 @@ func applyDefaults(obj runtime.Object) {
 		o.StringData = nil
 	case *corev1.Pod:
 		defaultPod(&o.Spec)
-		setPointer(&o.Spec.EnableServiceLinks, true)
 		set(&o.Status.Phase, corev1.PodPending)
+	case *corev1.PodTemplate:
+		defaultTemplate(&o.Template)
 	case *corev1.PersistentVolumeClaim:
 		defaultClaim(o)
 	case *corev1.ReplicationController:
-		setPointer(&o.Spec.Replicas, 1)
+		defaultReplicationController(o)
 	case *storagev1.StorageClass:
 		setPointer(&o.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 		setPointer(&o.VolumeBindingMode, storagev1.VolumeBindingImmediate)
@@ -68,6 +70,14 @@ func setPointer[T any](p **T, value T) {
 
 func defaultService(spec *corev1.ServiceSpec) {
 	set(&spec.SessionAffinity, corev1.ServiceAffinityNone)
+	switch spec.SessionAffinity {
+	case corev1.ServiceAffinityNone:
+		spec.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityClientIP:
+		setPointer(&spec.SessionAffinityConfig, corev1.SessionAffinityConfig{})
+		setPointer(&spec.SessionAffinityConfig.ClientIP, corev1.ClientIPConfig{})
+		setPointer(&spec.SessionAffinityConfig.ClientIP.TimeoutSeconds, corev1.DefaultClientIPServiceAffinitySeconds)
+	}
 	set(&spec.Type, corev1.ServiceTypeClusterIP)
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
@@ -100,37 +110,6 @@ func defaultNamespace(ns *corev1.Namespace) {
 	}
 }
 
-// defaultPod is for Pods and for templates of them.
-func defaultPod(spec *corev1.PodSpec) {
-	set(&spec.RestartPolicy, corev1.RestartPolicyAlways)
-	set(&spec.DNSPolicy, corev1.DNSClusterFirst)
-	set(&spec.SchedulerName, corev1.DefaultSchedulerName)
-	setPointer(&spec.TerminationGracePeriodSeconds, 30)
-	if spec.SecurityContext == nil {
-		spec.SecurityContext = &corev1.PodSecurityContext{}
-	}
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			c := &containers[i]
-			set(&c.ImagePullPolicy, pullPolicy(c.Image))
-			set(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-			set(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
-			for j := range c.Ports {
-				set(&c.Ports[j].Protocol, corev1.ProtocolTCP)
-			}
-		}
-	}
-}
-
-// pullPolicy is Always for a tag that may name another image later.
-func pullPolicy(image string) corev1.PullPolicy {
-	name := image[strings.LastIndex(image, "/")+1:]
-	if !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {
-		return corev1.PullAlways
-	}
-	return corev1.PullIfNotPresent
-}
-
 func defaultWorkload(obj runtime.Object) {
 	quarter := intstr.FromString("25%")
 	switch o := obj.(type) {
@@ -144,28 +123,55 @@ func defaultWorkload(obj runtime.Object) {
 			setPointer(&o.Spec.Strategy.RollingUpdate.MaxSurge, quarter)
 			setPointer(&o.Spec.Strategy.RollingUpdate.MaxUnavailable, quarter)
 		}
-		defaultPod(&o.Spec.Template.Spec)
+		defaultTemplate(&o.Spec.Template)
 	case *appsv1.ReplicaSet:
 		setPointer(&o.Spec.Replicas, 1)
-		defaultPod(&o.Spec.Template.Spec)
+		defaultTemplate(&o.Spec.Template)
 	case *appsv1.StatefulSet:
 		setPointer(&o.Spec.Replicas, 1)
 		setPointer(&o.Spec.RevisionHistoryLimit, 10)
 		set(&o.Spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
 		defaultStatefulSet(&o.Spec)
-		defaultPod(&o.Spec.Template.Spec)
+		defaultTemplate(&o.Spec.Template)
 	case *appsv1.DaemonSet:
 		setPointer(&o.Spec.RevisionHistoryLimit, 10)
 		set(&o.Spec.UpdateStrategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
-		defaultPod(&o.Spec.Template.Spec)
+		if o.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+			setPointer(&o.Spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+			setPointer(&o.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+			setPointer(&o.Spec.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		}
+		defaultTemplate(&o.Spec.Template)
 	case *batchv1.Job:
 		defaultJob(o)
-		defaultPod(&o.Spec.Template.Spec)
+		defaultTemplate(&o.Spec.Template)
 	case *batchv1.CronJob:
 		set(&o.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
 		setPointer(&o.Spec.Suspend, false)
 		setPointer(&o.Spec.SuccessfulJobsHistoryLimit, 3)
 		setPointer(&o.Spec.FailedJobsHistoryLimit, 1)
+		defaultTemplate(&o.Spec.JobTemplate.Spec.Template)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		setPointer(&o.Spec.MinReplicas, 1)
+		if len(o.Spec.Metrics) == 0 {
+			o.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](80)}}}}
+		}
+	}
+}
+
+func defaultReplicationController(o *corev1.ReplicationController) {
+	setPointer(&o.Spec.Replicas, 1)
+	if o.Spec.Template == nil {
+		return
+	}
+	defaultTemplate(o.Spec.Template)
+	if len(o.Spec.Selector) == 0 {
+		o.Spec.Selector = maps.Clone(o.Spec.Template.Labels)
+	}
+	if len(o.Labels) == 0 {
+		o.Labels = maps.Clone(o.Spec.Template.Labels)
 	}
 }
 
@@ -232,11 +238,6 @@ func defaultPolicy(obj runtime.Object) {
 			if len(o.Spec.Egress) > 0 {
 				o.Spec.PolicyTypes = append(o.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
 			}
-		}
-	case *policyv1.PodDisruptionBudget:
-		if o.Spec.MinAvailable == nil && o.Spec.MaxUnavailable == nil {
-			one := intstr.FromInt32(1)
-			o.Spec.MinAvailable = &one
 		}
 	case *rbacv1.RoleBinding:
 		set(&o.RoleRef.APIGroup, rbacv1.GroupName)

@@ -76,18 +76,22 @@ func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefiniti
 			continue
 		}
 		served[definedResource(def)] = true
-		id := fmt.Sprintf("%s/%d", def.UID, def.Generation)
+		id := fmt.Sprintf("%s/%d/%v", def.UID, def.Generation, def.Status.AcceptedNames)
 		if known[id] == nil {
 			known[id] = customEndpoints(def, id)
 		}
 		custom = append(custom, known[id]...)
 	}
 	gone := map[schema.GroupResource]bool{}
-	for _, ep := range s.registry.customEndpoints() {
-		gone[ep.table] = !served[ep.table]
-	}
+	before := s.registry.customEndpoints()
 	s.registry.setCustom(custom)
 	s.describe()
+	for _, ep := range before {
+		gone[ep.table] = !served[ep.table]
+		if !slices.Contains(custom, ep) {
+			close(ep.retired) // its watches end, so that clients watch by the schema of today
+		}
+	}
 	for gr, isGone := range gone {
 		if isGone {
 			s.store.Drop(gr)
@@ -113,7 +117,7 @@ func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) [
 		}
 		info := infos[v.Name]
 		ep := newEndpoint(info)
-		ep.definition = id
+		ep.definition, ep.retired = id, make(chan struct{})
 		ep.served = func(obj resource.Object) resource.Object {
 			version := apiVersionOf(obj)
 			if from := byAPIVersion[version]; from != nil && !isFirst { // nil: the definition has dropped it

@@ -132,6 +132,11 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
+	//lint:ignore SA1019 clients may still send it
+	if r.table == jobsResource && opts.PropagationPolicy == nil && opts.OrphanDependents == nil {
+		r.warn([]string{"child pods are preserved by default when jobs are deleted; " +
+			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"})
+	}
 	return opts, nil
 }
 
@@ -235,6 +240,9 @@ func finalizersFor(ep *endpoint, obj resource.Object, opts *metav1.DeleteOptions
 	finalizers := slices.Clone(obj.GetFinalizers())
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	if ep.table == jobsResource || ep.table == replicationControllersResource { // by default, as ever
+		orphan = !foreground
+	}
 	//lint:ignore SA1019 clients may still send it
 	old := opts.OrphanDependents
 	switch policy := opts.PropagationPolicy; {

@@ -146,9 +146,11 @@ func (s *Server) resourceList(gv schema.GroupVersion) runtime.Object {
 			Verbs: verbsOf(ep.Info), ShortNames: ep.ShortNames, Categories: ep.Categories,
 		})
 		for _, sub := range subresources(ep) {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: ep.GVR.Resource + "/" + sub.name, Namespaced: ep.Namespaced, Kind: ep.GVK.Kind, Verbs: sub.verbs,
-			})
+			r := metav1.APIResource{Name: ep.GVR.Resource + "/" + sub.name, Namespaced: ep.Namespaced, Kind: sub.kind.Kind, Verbs: sub.verbs}
+			if sub.kind.GroupVersion() != gv {
+				r.Group, r.Version = sub.kind.Group, sub.kind.Version
+			}
+			list.APIResources = append(list.APIResources, r)
 		}
 	}
 	for _, kind := range reviewKinds[gv] {
@@ -170,16 +172,20 @@ var (
 
 type subresource struct {
 	name  string
+	kind  schema.GroupVersionKind
 	verbs metav1.Verbs
 }
 
 func subresources(ep *endpoint) []subresource {
 	var out []subresource
 	if ep.table == namespacesResource {
-		out = append(out, subresource{"finalize", metav1.Verbs{"update"}})
+		out = append(out, subresource{"finalize", ep.GVK, metav1.Verbs{"update"}})
 	}
 	if ep.Info.Status {
-		out = append(out, subresource{"status", statusVerbs})
+		out = append(out, subresource{"status", ep.GVK, statusVerbs})
+	}
+	if ep.scaled != nil {
+		out = append(out, subresource{"scale", scaleKind, statusVerbs})
 	}
 	return out
 }
@@ -239,6 +245,7 @@ func (s *Server) aggregatedResources(gv schema.GroupVersion) []apidiscovery.APIR
 			d.Scope = apidiscovery.ScopeNamespace
 		}
 		for _, sub := range subresources(ep) {
+			kind := metav1.GroupVersionKind(sub.kind)
 			d.Subresources = append(d.Subresources, apidiscovery.APISubresourceDiscovery{Subresource: sub.name, ResponseKind: &kind, Verbs: sub.verbs})
 		}
 		out = append(out, d)

@@ -32,11 +32,13 @@
 //   - There are no controllers besides the janitor, no scheduler and no kubelet. A Deployment makes no Pods, and a Pod
 //     is deleted at once, without a grace period, unless [Options.PodGrace] is set.
 //   - There is no authentication, and everything is allowed. There is no admission, no quota, no TLS, no compression.
-//   - Of subresources there are status (and finalize for namespaces) only: no scale, exec, logs or bindings.
-//   - Defaults and validation cover metadata of every kind, and the main fields of Services, Ingresses, Pods and
-//     workloads. Built-in resources are served in their stable version only.
-//   - Custom resources have no webhooks, no conversion but of apiVersion, no rules in CEL, and cannot be
-//     selected by fields of their own (selectableFields).
+//   - Of subresources there are status, scale for custom resources, and finalize for namespaces: no scale of built-in
+//     kinds, no exec, logs or bindings. So a Pod's spec.nodeName may be set once by an update.
+//   - Defaults cover Services, workloads and their templates of Pods. Validation covers metadata of every kind, the main
+//     fields of Services, Ingresses, Pods and workloads, and what of these, of claims, bindings and classes is immutable.
+//     Built-in resources are served in their stable version only.
+//   - Custom resources have no webhooks, no conversion but of apiVersion, and no rules in CEL. When their definition
+//     changes, their watches end, but the history of events stays.
 //
 // # Where client-go differs
 //

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -8,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"glasswatch/internal/apiserver/resource"
@@ -31,7 +33,8 @@ var moreFields = map[string][]string{
 
 func selectable(info *resource.Info, name string) bool {
 	return name == "metadata.name" || (name == "metadata.namespace" && info.Namespaced) ||
-		(info.Custom == nil && slices.Contains(moreFields[info.GroupResource().String()], name))
+		(info.Custom == nil && slices.Contains(moreFields[info.GroupResource().String()], name)) ||
+		(info.Custom != nil && slices.Contains(info.Custom.Fields, name))
 }
 
 // fieldsOf are the selectable fields of a stored object.
@@ -41,6 +44,13 @@ func fieldsOf(info *resource.Info, obj resource.Object) fields.Set {
 		set["metadata.namespace"] = obj.GetNamespace()
 	}
 	switch o := obj.(type) {
+	case *unstructured.Unstructured:
+		for _, name := range info.Custom.Fields {
+			set[name] = ""
+			if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, splitPath(name)...); found {
+				set[name] = fmt.Sprint(value)
+			}
+		}
 	case *corev1.Pod:
 		podFields(set, o)
 	case *corev1.Service:

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,8 +66,12 @@ func withSpecOf(live, obj resource.Object) resource.Object {
 	return out
 }
 
-// specChanged compares everything but metadata. A status with a subresource of its own is the same in both by now.
+// specChanged compares everything but metadata, of which only a Deployment's annotations count: its ReplicaSets get them. A
+// status with a subresource of its own is the same in both by now.
 func specChanged(a, b resource.Object) bool {
+	if _, ok := a.(*appsv1.Deployment); ok && !equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations()) {
+		return true
+	}
 	return !equality.Semantic.DeepEqual(withoutMeta(a), withoutMeta(b))
 }
 

@@ -11,7 +11,7 @@ import (
 	"glasswatch/internal/apiserver/table"
 )
 
-// endpoint is one resource in one version as it is served. It is immutable.
+// endpoint is one resource in one version as it is served. It is immutable, but for the closing of retired.
 type endpoint struct {
 	*resource.Info
 	// table is where the objects are stored; two endpoints may share one.
@@ -20,10 +20,11 @@ type endpoint struct {
 	// argument if there is nothing to do, and never change it.
 	served, stored func(resource.Object) resource.Object
 
-	definition string // of a custom resource: the uid and generation of its definition
+	definition string        // of a custom resource: its definition's uid, generation and names
+	retired    chan struct{} // of a custom resource: closed when it is served otherwise, or not any more
 
-	main, status *patch.Patcher // status is nil without the subresource
-	printer      func() *table.Printer
+	main, status, scaled *patch.Patcher // nil without the subresource
+	printer              func() *table.Printer
 }
 
 // registry is the list of what is served.
@@ -51,6 +52,9 @@ func newEndpoint(info *resource.Info) *endpoint {
 		printer: sync.OnceValue(func() *table.Printer { return table.For(info) })}
 	if info.Status {
 		ep.status = patch.ForInfo(info, "status", applyDefaults)
+	}
+	if info.Custom != nil && info.Custom.Scale != nil {
+		ep.scaled = patch.ForInfo(info, "scale", nil)
 	}
 	if ep.table == eventsV1 {
 		ep.table, ep.served, ep.stored = coreEvents, eventToV1, eventFromV1

@@ -72,6 +72,9 @@ func (s *Server) serveResource(w http.ResponseWriter, req *http.Request) {
 }
 
 func (r *request) serve(w http.ResponseWriter) error {
+	if r.Custom != nil && r.Custom.Deprecation != "" {
+		r.warn([]string{r.Custom.Deprecation})
+	}
 	if err := r.routed(); err != nil {
 		return err
 	}
@@ -82,6 +85,9 @@ func (r *request) serve(w http.ResponseWriter) error {
 	}
 	if err := r.server.faults.before(r.http.Context(), r); err != nil {
 		return err
+	}
+	if r.target.subresource == "scale" {
+		return r.scale(w)
 	}
 	switch r.verb {
 	case "get":
@@ -104,8 +110,11 @@ func (r *request) serve(w http.ResponseWriter) error {
 }
 
 func (r *request) patcher() *patch.Patcher {
-	if r.target.subresource == "status" {
+	switch r.target.subresource {
+	case "status":
 		return r.endpoint.status
+	case "scale":
+		return r.endpoint.scaled
 	}
 	return r.endpoint.main
 }

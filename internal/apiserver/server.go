@@ -25,15 +25,15 @@ type Server struct {
 	// from the check that its namespace is active until the object is stored.
 	namespaces sync.RWMutex
 
+	addresses addresses
+
 	definitions sync.Mutex // held while the custom resources are being brought up to date
 
 	janitor chan struct{} // capacity 1: a token means that there may be garbage
 
-	mu       sync.Mutex // protects what follows
-	nextIP   uint32
-	nextPort uint32
-	address  string // of the listener that Serve was given last
-	pipe     *PipeListener
+	mu      sync.Mutex // protects what follows
+	address string     // of the listener that Serve was given last
+	pipe    *PipeListener
 }
 
 // shutdownGrace is the time for answers that are on their way when Serve is told to stop.

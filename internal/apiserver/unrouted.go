@@ -86,6 +86,8 @@ func (r *request) hasSubresource() bool {
 		return true
 	case "status":
 		return r.Status
+	case "scale":
+		return r.endpoint.scaled != nil
 	case "finalize":
 		return r.table == namespacesResource
 	}
@@ -98,7 +100,7 @@ func (r *request) allows() bool {
 		return false
 	}
 	switch r.target.subresource {
-	case "status":
+	case "status", "scale":
 		return slices.Contains(statusVerbs, r.verb)
 	case "finalize":
 		return r.verb == "update"

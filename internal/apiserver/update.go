@@ -24,13 +24,21 @@ import (
 
 const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
-func (r *request) update(w http.ResponseWriter) error {
+func (r *request) updateOptions() (*metav1.UpdateOptions, error) {
 	opts := &metav1.UpdateOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return err
+		return nil, err
 	}
 	if errs := metav1validation.ValidateUpdateOptions(opts); len(errs) > 0 {
-		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+	}
+	return opts, nil
+}
+
+func (r *request) update(w http.ResponseWriter) error {
+	opts, err := r.updateOptions()
+	if err != nil {
+		return err
 	}
 	obj, err := r.decode(opts.FieldValidation)
 	if err != nil {
@@ -40,32 +48,48 @@ func (r *request) update(w http.ResponseWriter) error {
 		return err
 	}
 	wo := writeOptions{patch.ManagerName(opts.FieldManager, r.http.UserAgent()), len(opts.DryRun) > 0}
-	out, err := r.modify(wo, func(resource.Object) (resource.Object, error) {
+	replacement := func(current resource.Object) (resource.Object, error) {
+		if current == nil && obj.GetUID() != "" {
+			return nil, r.wrongUID(obj.GetUID(), "")
+		}
 		return obj.DeepCopyObject().(resource.Object), nil
-	}, true)
+	}
+	code := http.StatusOK
+	out, err := r.modify(wo, replacement, true)
+	if apierrors.IsNotFound(err) && r.target.subresource == "" && r.createdByUpdates() {
+		code = http.StatusCreated
+		out, err = r.createMissing(wo, replacement, true)
+	}
 	if err != nil {
 		return err
 	}
-	return r.write(w, http.StatusOK, out)
+	return r.write(w, code, out)
 }
 
-func (r *request) patch(w http.ResponseWriter) error {
+func (r *request) patchRequest() (patch.Request, error) {
 	opts := &metav1.PatchOptions{}
 	if err := r.decodeQuery(opts); err != nil {
-		return err
+		return patch.Request{}, err
 	}
 	body, err := r.body()
 	if err != nil {
-		return err
+		return patch.Request{}, err
 	}
 	contentType, _, _ := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
-	req := patch.Request{
+	return patch.Request{
 		Type: types.PatchType(contentType), Body: body,
 		Name: r.target.name, Namespace: r.target.namespace,
 		FieldManager: opts.FieldManager, UserAgent: r.http.UserAgent(),
 		Force: opts.Force, FieldValidation: opts.FieldValidation, DryRun: opts.DryRun,
+	}, nil
+}
+
+func (r *request) patch(w http.ResponseWriter) error {
+	req, err := r.patchRequest()
+	if err != nil {
+		return err
 	}
-	wo := writeOptions{dryRun: len(opts.DryRun) > 0}
+	wo := writeOptions{dryRun: len(req.DryRun) > 0}
 	var warnings []string
 	apply := func(current resource.Object) (resource.Object, error) {
 		out, said, err := r.applyPatch(current, req)
@@ -76,7 +100,7 @@ func (r *request) patch(w http.ResponseWriter) error {
 	out, err := r.modify(wo, apply, false)
 	if req.Type == types.ApplyPatchType && apierrors.IsNotFound(err) && r.target.subresource == "" {
 		code = http.StatusCreated
-		out, err = r.createByApply(wo, apply)
+		out, err = r.createMissing(wo, apply, false)
 	}
 	if err != nil {
 		return err
@@ -101,14 +125,15 @@ func (r *request) applyPatch(current resource.Object, req patch.Request) (resour
 	return out.(resource.Object), warnings, nil
 }
 
-func (r *request) createByApply(wo writeOptions, apply func(resource.Object) (resource.Object, error)) (resource.Object, error) {
-	obj, err := apply(nil)
+// createMissing creates what modify did not find. change gets nil.
+func (r *request) createMissing(opts writeOptions, change func(resource.Object) (resource.Object, error), track bool) (resource.Object, error) {
+	obj, err := change(nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.createObject(obj, wo, false)
+	out, err := r.createObject(obj, opts, track)
 	if apierrors.IsAlreadyExists(err) { // another writer created it first, so it is an update
-		return r.modify(wo, apply, false)
+		return r.modify(opts, change, track)
 	}
 	return out, err
 }
@@ -141,8 +166,15 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.checkPreconditions(current, obj); err != nil {
 		return nil, err
 	}
+	if r.table == servicesResource {
+		r.server.addresses.mu.Lock()
+		defer r.server.addresses.mu.Unlock()
+	}
 	live := r.served(current)
-	obj = r.prepareForUpdate(obj, live)
+	obj, err := r.prepareForUpdate(obj, live)
+	if err != nil {
+		return nil, err
+	}
 	if errs := r.validate(obj, live); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
 	}
@@ -158,7 +190,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 		}
 		return current, nil
 	}
-	if r.Generation && r.target.subresource == "" && specChanged(live, obj) {
+	if r.Generation && r.target.subresource != "status" && specChanged(live, obj) {
 		next.SetGeneration(current.GetGeneration() + 1)
 	}
 	obj = next
@@ -171,6 +203,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if err := r.server.store.Update(r.table, r.key(), current, obj); err != nil {
 		return nil, err
 	}
+	r.server.addresses.note(obj)
 	r.server.written(r.endpoint, current, obj)
 	return obj, nil
 }
@@ -178,9 +211,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 func (r *request) checkPreconditions(current, obj resource.Object) error {
 	// of a patch, another uid is not a precondition but a change of an immutable field, which validation refuses
 	if r.verb == "update" && !sameUID(obj.GetUID(), current.GetUID()) {
-		return apierrors.NewConflict(r.groupResource(), r.target.name,
-			//lint:ignore ST1005 these are the words of a real server
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
+		return r.wrongUID(obj.GetUID(), current.GetUID())
 	}
 	switch rv := obj.GetResourceVersion(); {
 	case rv == "" || rv == "0":
@@ -199,20 +230,14 @@ func (r *request) checkPreconditions(current, obj resource.Object) error {
 	return nil
 }
 
-// conditionalOnly lists the kinds that a real server does not update without a resourceVersion.
-func (r *request) conditionalOnly() bool {
-	switch r.GroupResource().String() {
-	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
-		"runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
-		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
-		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
-		return true
-	}
-	return false
+func (r *request) wrongUID(want, have types.UID) error {
+	return apierrors.NewConflict(r.groupResource(), r.target.name,
+		//lint:ignore ST1005 these are the words of a real server
+		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
 }
 
 // prepareForUpdate keeps the parts that this kind of write cannot change.
-func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
+func (r *request) prepareForUpdate(obj, live resource.Object) (resource.Object, error) {
 	switch {
 	case r.target.subresource == "status":
 		obj = withStatusOf(live, obj, r.Custom != nil)
@@ -232,8 +257,7 @@ func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 	obj.SetDeletionTimestamp(live.GetDeletionTimestamp())
 	obj.SetDeletionGracePeriodSeconds(live.GetDeletionGracePeriodSeconds())
 	obj.SetSelfLink("")
-	r.server.prepareForUpdate(obj, live)
-	return obj
+	return obj, r.server.prepareForUpdate(obj, live)
 }
 
 func (r *request) checkName(obj resource.Object) error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -57,12 +56,16 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 	case *corev1.Event:
 		errs = append(errs, validateEvent(o)...)
 	case *corev1.Pod:
-		errs = append(errs, validatePod(&o.Spec, spec)...)
-	case *appsv1.Deployment, *appsv1.StatefulSet:
-		errs = append(errs, validateWorkload(obj, old, r.target.subresource)...)
+		before, _ := old.(*corev1.Pod)
+		errs = append(errs, validatePod(o, before)...)
 	case *coordinationv1.Lease:
 		if d := o.Spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 			errs = append(errs, field.Invalid(spec.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
+		}
+	default:
+		errs = append(errs, validateWorkload(obj, old, r.target.subresource)...)
+		if old != nil {
+			errs = append(errs, validateFixed(obj, old)...)
 		}
 	}
 	return errs
@@ -111,7 +114,7 @@ func validateService(spec *corev1.ServiceSpec, old *corev1.Service, p *field.Pat
 		errs = append(errs, field.NotSupported(p.Child("type"), spec.Type, []corev1.ServiceType{
 			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort}))
 	}
-	return errs
+	return append(errs, validateNodePorts(spec, p.Child("ports"))...)
 }
 
 func validateServicePorts(ports []corev1.ServicePort, p *field.Path) field.ErrorList {
@@ -267,25 +270,6 @@ func validateEvent(o *corev1.Event) field.ErrorList {
 		return field.ErrorList{field.Invalid(field.NewPath("involvedObject", "namespace"), involved, "does not match event.namespace")}
 	}
 	return nil
-}
-
-func validatePod(spec *corev1.PodSpec, p *field.Path) field.ErrorList {
-	if len(spec.Containers) == 0 {
-		return field.ErrorList{field.Required(p.Child("containers"), "")}
-	}
-	var errs field.ErrorList
-	for i, c := range spec.Containers {
-		at := p.Child("containers").Index(i)
-		if c.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), ""))
-		} else {
-			errs = append(errs, invalid(at.Child("name"), c.Name, utilvalidation.IsDNS1123Label(c.Name))...)
-		}
-		if strings.TrimSpace(c.Image) == "" {
-			errs = append(errs, field.Required(at.Child("image"), ""))
-		}
-	}
-	return errs
 }
 
 func invalid(p *field.Path, value any, messages []string) field.ErrorList {

@@ -73,7 +73,7 @@ func (r *request) watch(w http.ResponseWriter) error {
 	return nil
 }
 
-// run ends when the client is gone, at the timeout, by a fault, or when the stream has failed.
+// run ends when the client is gone, at the timeout, by a fault, when the definition changes, or when the stream has failed.
 func (w *watcher) run(ctx context.Context, control *watchControl) {
 	if !w.start() {
 		return
@@ -107,6 +107,8 @@ func (w *watcher) run(ctx context.Context, control *watchControl) {
 		}
 		select {
 		case <-ctx.Done():
+			return
+		case <-w.request.retired:
 			return
 		case o := <-control.orders:
 			w.obey(o)

@@ -192,8 +192,8 @@ func TestUpdate_ChecksVersionAndUID(t *testing.T) {
 	_, err = c.services().Update(c.Context(), newer, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 
-	_, err = c.services().Update(c.Context(), service("missing"), metav1.UpdateOptions{})
-	require.True(t, apierrors.IsNotFound(err), "%v", err)
+	missing := c.raw("PUT", "/api/v1/namespaces/default/configmaps/a", `{"metadata":{"name":"a"}}`, "Content-Type: application/json")
+	require.Equal(t, 404, missing.code)
 	got := c.raw("PUT", "/api/v1/namespaces/default/services/a", `{"metadata":{"name":"b"}}`, "Content-Type: application/json")
 	require.Equal(t, 400, got.code)
 	require.Equal(t, "the name of the object (b) does not match the name on the URL (a)", got.status(t).Message)
@@ -362,6 +362,7 @@ func TestJob_GetsASelectorOfItsOwn(t *testing.T) {
 	jobs := c.clientset("").BatchV1().Jobs("default")
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "task"}}
 	job.Spec.Template.Labels = map[string]string{"app": "task"}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 	made, err := jobs.Create(t.Context(), job, metav1.CreateOptions{})
 	require.NoError(t, err)
 	uid := string(made.UID)

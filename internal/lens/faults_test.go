@@ -91,13 +91,17 @@ func TestVersions_AreTheServersOwn(t *testing.T) {
 	v.follow("").synced()
 	v.act("fault", `{"name": "cut", "on": true}`)
 	rv := v.apply("web", 80)
-	var got map[string]string
+	var got struct {
+		Seq      uint64
+		Versions map[string]string
+	}
 	v.ask("GET", "/api/versions?key=default/web", "", &got)
-	assert.Equal(t, rv, got["Service"], "nobody else knows of it")
-	assert.NotContains(t, got, "Ingress")
+	assert.Equal(t, rv, got.Versions["Service"], "nobody else knows of it")
+	assert.NotContains(t, got.Versions, "Ingress")
+	assert.NotZero(t, got.Seq)
 	v.act("fault", `{"name": "stop", "on": true}`)
 	v.ask("GET", "/api/versions?key=default/web", "", &got)
-	assert.Equal(t, rv, got["Service"], "its data stay")
+	assert.Equal(t, rv, got.Versions["Service"], "its data stay")
 }
 
 // Each fault is seen, and after it is undone a change still arrives.

@@ -32,9 +32,9 @@ func TestRecording_IsShownWithItsOwnTimesAndNothingRuns(t *testing.T) {
 	var again Session
 	v.ask("GET", "/api/session", "", &again)
 	assert.Equal(t, session.Recorded, again.Recorded)
-	var versions map[string]string
-	v.ask("GET", "/api/versions?key=default/web", "", &versions)
-	assert.Empty(t, versions)
+	var got struct{ Versions map[string]string }
+	v.ask("GET", "/api/versions?key=default/web", "", &got)
+	assert.Empty(t, got.Versions)
 	refused := v.request("POST", "/act/apply", `{"yaml": "{}"}`)
 	defer refused.Body.Close()
 	assert.Equal(t, 409, refused.StatusCode)

@@ -132,8 +132,8 @@ func (w *World) reportSent(side int, e look.Event) {
 	}
 }
 
-// versions returns the server's own resourceVersion of a key, by the kinds of the world's informers.
-func (w *World) versions(key string) map[string]string {
+// versions returns the server's own resourceVersion of a key, by the kinds of the world's informers, and the newest event then.
+func (w *World) versions(key string) any {
 	got := map[string]string{}
 	for _, obj := range w.server.Objects() {
 		if look.NameOf(listwatch.KeyOf(obj)) != key {
@@ -146,5 +146,5 @@ func (w *World) versions(key string) map[string]string {
 			got["Ingress"] = obj.GetResourceVersion()
 		}
 	}
-	return got
+	return map[string]any{"versions": got, "seq": w.hub.Seq()}
 }

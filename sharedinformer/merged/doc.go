@@ -23,7 +23,8 @@
 // # Guarantees
 //
 //   - The newest version wins, and is told once.
-//   - A version does not go back while the object is there, unless its sources show that the server was set back.
+//   - A version does not go back while the object is there, unless its sources show that the server was set back. A
+//     source that could not read a newer version keeps the object there, and its older version is not shown.
 //   - A list or a deletion of one source takes away nothing that another source has.
 //   - An object that moves from one source to another within [Options].MoveGrace is one update.
 //   - An object with another UID is a deletion and an add.
@@ -32,7 +33,7 @@
 //   - The store's resourceVersion is the lowest that the sources have reached. A source that is added does not set it
 //     back; [Informer.WaitForResourceVersion] waits for that source all the same.
 //   - A server that was set back, as by a restored backup, is noticed by a list that goes back, or by a source that
-//     has passed the version shown and has an older one.
+//     has passed the version shown and then tells of an older one.
 //
 // # Not guaranteed
 //
@@ -41,7 +42,8 @@
 //   - An order of versions that do not compare. They count in their order of arrival, and nothing waits.
 //   - News only: a source whose first list is old may show again what another source saw the end of.
 //   - Quick correction after a set-back. An object stays as it is until every source that has it has listed again. If
-//     a source knows only a version that was shown before, it stays until the source tells of it again.
+//     a source knows only a version that was shown before, or from before it passed what a removed source has shown,
+//     it stays until the source tells of it again.
 //   - Updates for objects that a relist finds unchanged.
 //
 // # Locks and memory

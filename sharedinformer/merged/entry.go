@@ -35,6 +35,7 @@ type entry[T listwatch.Object] struct {
 // holder says that a source has an object.
 type holder[T listwatch.Object] struct {
 	from    *source[T]
+	told    point  // where the source was when it told of the object
 	version string // "" if it could not be read
 	obj     *T     // nil if it is what is shown, or could not be read
 }
@@ -49,7 +50,7 @@ func (e *entry[T]) put(s *source[T], obj *T) {
 	if obj == nil && e.find(s) >= 0 {
 		return
 	}
-	h := holder[T]{from: s, obj: obj}
+	h := holder[T]{from: s, told: s.point, obj: obj}
 	if obj != nil {
 		h.version = (*obj).GetResourceVersion()
 	}
@@ -106,6 +107,11 @@ func (e *entry[T]) releaseShown() {
 type point struct {
 	history int
 	version string
+}
+
+// past reports whether a source at p has said everything up to q. One that knows of a later history has left q behind.
+func (p point) past(q point) bool {
+	return p.history > q.history || !rv.IsComparable(p.version) || order(p.version, q.version) >= 0
 }
 
 func (p point) before(q point) bool {

@@ -134,6 +134,9 @@ func (v *view) Relist(meanwhile func()) {
 	v.change(func() { v.compacted = v.revisionLocked() })
 }
 
+// Garble makes an object unreadable.
+func (v *view) Garble(name string) { v.change(func() { v.bad[named(name)] = true }) }
+
 // Fail makes lists and watches fail; nil heals.
 func (v *view) Fail(err error) { v.change(func() { v.err = err; v.streams++ }) }
 
@@ -210,7 +213,13 @@ func (s *viewStream) Next() (ev listwatch.Event[*config], err error) {
 		}
 		for s.from < v.nowLocked() {
 			s.from++
-			if ev := v.event(v.log[s.from-1], s.from); ev.Type != 0 {
+			ev := v.event(v.log[s.from-1], s.from)
+			switch k := v.log[s.from-1].key; {
+			case ev.Type == 0:
+			case v.bad[k]:
+				return listwatch.Event[*config]{},
+					&listwatch.ObjectError{Type: ev.Type, Key: k, ResourceVersion: ev.ResourceVersion, Err: io.ErrUnexpectedEOF}
+			default:
 				return ev, nil
 			}
 		}
@@ -257,6 +266,7 @@ type mergedStory struct {
 	*testing.T
 	*history
 	views    map[string]*view
+	garbled  map[key]bool // what any view could not read, if the model's script says so
 	informer *Informer[*config]
 	told     *recorder
 	runner
@@ -275,7 +285,7 @@ func inViews(t *testing.T, names []string, tell func(s *mergedStory)) {
 }
 
 func newMergedStory(t *testing.T, opts Options[*config], names ...string) *mergedStory {
-	s := &mergedStory{T: t, history: newHistory(), views: map[string]*view{}, told: newRecorder()}
+	s := &mergedStory{T: t, history: newHistory(), views: map[string]*view{}, garbled: map[key]bool{}, told: newRecorder()}
 	opts.Name = "configs"
 	opts.Reflector.DisableStreamingList = true
 	opts.WatchErrorHandler = func(context.Context, error) {}

@@ -50,7 +50,7 @@ func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T]
 	m := &merge[T]{
 		moveGrace: opts.MoveGrace, transformer: opts.Transform,
 		entries: map[key]*entry[T]{}, waiting: map[*entry[T]]struct{}{},
-		waiters: waiters{all: map[*waiter]struct{}{}},
+		waiters: waiters{all: map[*waiter]struct{}{}}, ended: make(chan struct{}),
 	}
 	opts.Transform = nil // the merge calls it
 	opts.VersionsByBookmark = true
@@ -87,8 +87,9 @@ func (i *Informer[T]) AddSource(s Source[T]) error {
 	return nil
 }
 
-// RemoveSource ends a source. What no other source has is deleted, with its final state unknown. RemoveSource does
-// not wait for the source's goroutine. It reports whether there was such a source.
+// RemoveSource ends a source. What no other source has is deleted at once. Its final state is unknown, unless another
+// source has told of its end. RemoveSource does not wait for the source's goroutine. It reports whether there was such
+// a source.
 func (i *Informer[T]) RemoveSource(name string) bool { return i.merge.remove(name) }
 
 // SourceStats are a moment of a source.

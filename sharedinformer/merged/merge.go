@@ -30,6 +30,7 @@ type merge[T listwatch.Object] struct {
 	opts    reflector.Options       // of the sources' reflectors
 	ctx     context.Context         // of Run; nil before
 	stopped bool
+	ended   chan struct{} // closed once stopped is set
 	sources []*source[T]
 	entries map[key]*entry[T]
 	waiting map[*entry[T]]struct{} // those with a loss that a source has not come to
@@ -40,6 +41,10 @@ type merge[T listwatch.Object] struct {
 	history int
 	told    string // the version that the queue was given last; "0" is that of nothing
 	queued  int    // how many lists and bookmarks the queue was given
+	// joining: a source was added since the list or bookmark number complete, and not all have come to told since. Up to
+	// that one, the store's version says nothing of that source.
+	joining  bool
+	complete int
 }
 
 // Run keeps the queue equal to the sources until ctx ends. It returns when every goroutine it started is gone.
@@ -54,6 +59,7 @@ func (m *merge[T]) Run(ctx context.Context) {
 	<-ctx.Done()
 	m.mu.Lock()
 	m.stopped = true
+	close(m.ended)
 	m.mu.Unlock()
 	m.wg.Wait()
 }
@@ -92,6 +98,7 @@ func (m *merge[T]) add(from Source[T]) error {
 	}
 	s := &source[T]{Source: from, merge: m}
 	m.sources = append(m.sources, s)
+	m.joining = true
 	if m.ctx != nil {
 		m.startLocked(s)
 	}
@@ -135,12 +142,16 @@ func (m *merge[T]) remove(name string) bool {
 	}
 	for _, e := range m.entries {
 		had := e.drop(s)
-		if had && e.isShown && e.loseAt(e.shown) && len(e.holders) == 0 {
+		if !had {
+			continue
+		}
+		if e.isShown {
+			e.loseAt(e.shown)
+		}
+		if len(e.holders) == 0 {
 			e.graceEnds = time.Now() // no grace: no source will tell of a deletion
 		}
-		if had {
-			m.settleLocked(e)
-		}
+		m.settleLocked(e)
 	}
 	m.recheckLocked()
 	m.tellVersionLocked()

@@ -28,7 +28,7 @@ var mergedSceneGen = rapid.Custom(func(t *rapid.T) mergedScene {
 	return mergedScene{
 		Verb: rapid.SampledFrom([]string{"put", "put", "put", "put", "delete", "recreate", "pause", "resume", "step",
 			"break", "relist", "bookmark", "fail", "heal", "add source", "remove source",
-			"settle", "pass", "wait"}).Draw(t, "verb"),
+			"garble", "settle", "pass", "wait"}).Draw(t, "verb"),
 		Name: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "name"),
 		Labels: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).
 			Draw(t, "labels"),
@@ -102,16 +102,22 @@ func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration
 	s.bookmarks()
 	problems := []error{s.judge(), w.judge()}
 	for _, mw := range waits {
-		problems = append(problems, mw.judge())
+		problems = append(problems, mw.judge(s.garbled))
 	}
 	return errors.Join(problems...)
 }
 
 // heal lets every view come to where the server is.
 func (s *mergedStory) heal() {
-	for _, v := range s.views {
+	for name, v := range s.views {
+		garbled := len(v.bad) > 0
+		v.change(func() { clear(v.bad) })
 		v.Fail(nil)
 		v.Resume()
+		if garbled { // what it could not read comes with a list
+			s.Pass(time.Minute)
+			s.relistAll(name)
+		}
 	}
 	s.Pass(time.Minute)
 }
@@ -167,6 +173,9 @@ func (s *mergedStory) play(sc mergedScene) {
 				s.Put("w", sc.View)
 			}
 		})
+	case "garble":
+		v.Garble(sc.Name)
+		s.garbled[named(sc.Name)] = true
 	case "bookmark":
 		v.Bookmark()
 	case "fail":
@@ -244,7 +253,8 @@ func (m *merge[T]) sourcesNow() []*source[T] {
 }
 
 // judge compares the store with what the sources have at the version, or at later ones for objects that change later.
-func (w *modelWait) judge() error {
+// What a source could not read is not compared.
+func (w *modelWait) judge(garbled map[key]bool) error {
 	if w.log == nil {
 		return fmt.Errorf("still waits for %d", w.version)
 	}
@@ -270,6 +280,7 @@ func (w *modelWait) judge() error {
 			}
 		}
 		switch got, found := w.store[k]; {
+		case garbled[k]:
 		case found && got > w.version, !found && changesLater[k]:
 		case found && (!some || all && got != version[k]), !found && all:
 			return fmt.Errorf("after the wait for %d, %s is there: %t@%d; sources have it: %t@%d",

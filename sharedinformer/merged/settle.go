@@ -105,9 +105,9 @@ func (m *merge[T]) replacesShownLocked(e *entry[T], h *holder[T]) bool {
 		// Without versions everything is news. Two objects with one version: the server was set back.
 		return h.version == "" || (*h.obj).GetUID() != "" && (*h.obj).GetUID() != e.uid
 	default:
-		// No source has what is shown, and h is in no doubt. If h's source has come to what is shown, that cannot be
-		// in one history.
-		return e.shown.history < m.history || h.from.past(e.shown)
+		// No source has what is shown. h may be of before: its source may have had a version in between that could not
+		// be read. If its source had come to what is shown when it told of h, that cannot be in one history.
+		return e.shown.history < m.history || h.told.past(e.shown)
 	}
 }
 
@@ -135,5 +135,6 @@ func (m *merge[T]) syncLocked() {
 	m.firstList = nil
 	m.told = cmp.Or(m.lowestLocked(), "0")
 	m.queued++
+	m.completeLocked()
 	_ = m.queue.Replace(objs, nil, m.told)
 }

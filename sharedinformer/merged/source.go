@@ -26,12 +26,6 @@ type source[T listwatch.Object] struct {
 // covers reports whether the source might have the object.
 func (s *source[T]) covers(k key) bool { return s.Namespace == "" || s.Namespace == k.Namespace }
 
-// past reports whether the source has said everything up to p. A source that knows of a later history has left p
-// behind.
-func (s *source[T]) past(p point) bool {
-	return s.history > p.history || !rv.IsComparable(s.version) || order(s.version, p.version) >= 0
-}
-
 // Add and its like implement reflector.Sink. Their errors are the Transform's: the queue has none for objects with
 // keys.
 func (s *source[T]) Add(obj T) error { return s.Update(obj) }
@@ -76,7 +70,7 @@ func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	e := m.entryLocked(k)
 	change(e)
 	m.settleLocked(e)
-	if !m.waiters.isEmpty() {
+	if m.joining || !m.waiters.isEmpty() {
 		m.tellVersionLocked()
 	}
 }

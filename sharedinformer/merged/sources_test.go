@@ -2,6 +2,7 @@ package merged
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +99,96 @@ func TestMerged_WhatARemovedSourceShowedDoesNotGoBack(t *testing.T) {
 		s.informer.RemoveSource("a")
 		s.Expect("delete x@3 unseen")
 		s.views["b"].Resume()
+		s.Expect()
+	})
+}
+
+// Source b has x@2 when it passes 3, at which it cannot read x. What it has keeps x there, and is not news.
+func TestMerged_WhatASourceCouldNotReadDoesNotGoBack(t *testing.T) {
+	for name, comeTo3 := range map[string]func(s *mergedStory, b *view){
+		"by an event": func(s *mergedStory, b *view) {
+			b.Resume()
+			s.bookmarks()
+		},
+		"by a list": func(s *mergedStory, b *view) {
+			b.Resume()
+			b.Relist(func() {})
+			s.Pass(time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+				b := s.views["b"]
+				s.Start()
+				b.Pause()
+				s.Put("x", "a", "b")
+				s.Put("x", "a", "b")
+				s.Expect("add x@2", "update x@2→3")
+				b.change(func() { b.upTo = 2 })
+				s.Settle()
+				b.Garble("x")
+				comeTo3(s, b)
+				require.Equal(s, 1, s.informer.Sources()[1].Objects)
+				require.Equal(s, "3", s.informer.Sources()[1].ResourceVersion)
+				s.informer.RemoveSource("a")
+				s.Expect()
+				require.Equal(s, 1, s.informer.Store().Len())
+				clear(b.bad)
+				s.Put("x", "b")
+				s.Expect("update x@3→4")
+				s.Delete("x")
+				s.Expect("delete x@5")
+			})
+		})
+	}
+}
+
+// As above, but b's transform fails.
+func TestMerged_WhatASourceCouldNotTransformDoesNotGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := false
+		opts := Options[*config]{}
+		opts.Transform = func(obj *config) (*config, error) {
+			if fails {
+				return nil, errForbidden
+			}
+			return obj, nil
+		}
+		s := newMergedStory(t, opts, "a", "b")
+		defer s.Stop()
+		b := s.views["b"]
+		s.Start()
+		b.Pause()
+		s.Put("x", "a", "b")
+		s.Put("x", "a", "b")
+		s.Expect("add x@2", "update x@2→3")
+		b.change(func() { b.upTo = 2 })
+		s.Settle()
+		fails = true
+		b.Resume()
+		s.Settle()
+		fails = false
+		require.Equal(s, "3", s.informer.Sources()[1].ResourceVersion)
+		s.informer.RemoveSource("a")
+		s.Expect()
+		s.Put("x", "b")
+		s.Expect("update x@3→4")
+	})
+}
+
+// Source b has told that x is deleted. Source a is late, and the last that has x.
+func TestMerged_ASourceRemovedAfterADeletionThatAnotherHasToldTakesAtOnce(t *testing.T) {
+	inViews(t, []string{"a", "b", "c"}, func(s *mergedStory) {
+		s.Put("x", "a", "b")
+		s.Start()
+		s.Expect("add x@2 initial")
+		s.views["a"].Pause()
+		s.views["c"].Pause()
+		s.Delete("x")
+		s.Expect()
+		s.informer.RemoveSource("a")
+		s.Expect("delete x@3")
+		s.views["c"].Resume()
 		s.Expect()
 	})
 }

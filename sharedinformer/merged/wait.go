@@ -10,7 +10,9 @@ import (
 )
 
 // WaitForResourceVersion blocks until the store shows everything up to resourceVersion of every source that there is
-// then. A source that was added and has not listed is waited for. Without sources there is nothing to wait for.
+// then. A source that was added and has not listed is waited for. Without sources there is nothing to wait for. Once ctx
+// has ended or the informer has stopped, the store decides: nil if its version has come to resourceVersion, and every
+// source has come to that.
 //
 //  1. Every source comes to the version, and nothing that a list has lost is in its grace.
 //  2. The merge queues a bookmark, after all that the sources have said.
@@ -34,13 +36,18 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 		return nil
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
-	case <-i.Done():
+	case <-i.merge.ended:
 		cause = sharedinformer.ErrStopped
+	}
+	err := i.Informer.WaitForResourceVersion(ctx, resourceVersion) // the last look, or the last batch
+	if err != nil || i.merge.isComplete() {
+		return err
 	}
 	if last := i.LastError(); last != nil {
 		cause = fmt.Errorf("%w: last error: %w", cause, last)
 	}
-	return fmt.Errorf("informer %s has not reached resourceVersion %s: %w", i.Name(), resourceVersion, cause)
+	return fmt.Errorf("informer %s has not reached resourceVersion %s of every source: %w",
+		i.Name(), resourceVersion, cause)
 }
 
 // waiter waits for every source to come to a version, and then for a mark to come to the store.
@@ -106,12 +113,14 @@ func (ws *waiters) isEmpty() bool {
 }
 
 // tellVersionLocked lets the store's version follow the slowest source. If that has come to what somebody waits for,
-// it queues a bookmark in any case.
+// it queues a bookmark in any case, as when sources that were added have come to the others.
 func (m *merge[T]) tellVersionLocked() {
 	m.syncLocked()
 	lowest := m.lowestLocked()
 	isKnown := len(m.sources) == 0 || lowest != "" && lowest != "0"
-	if !m.synced || !isKnown || order(lowest, m.told) <= 0 && !m.waiters.mark(lowest, 0) {
+	haveJoined := m.joining && (len(m.sources) == 0 || order(lowest, m.told) >= 0)
+	isAsked := haveJoined || m.waiters.mark(lowest, 0)
+	if m.stopped || !m.synced || !isKnown || order(lowest, m.told) <= 0 && !isAsked {
 		return
 	}
 	m.recheckLocked() // the sources may have passed losses by events
@@ -125,5 +134,20 @@ func (m *merge[T]) tellVersionLocked() {
 		m.told = lowest
 	}
 	m.queued++
+	if haveJoined {
+		m.completeLocked()
+	}
 	_ = m.queue.Bookmark(m.told)
+}
+
+// completeLocked notes that the list or bookmark that is queued next tells of every source.
+func (m *merge[T]) completeLocked() { m.joining, m.complete = false, m.queued }
+
+// isComplete reports whether the store's version is about every source.
+func (m *merge[T]) isComplete() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiters.mu.Lock()
+	defer m.waiters.mu.Unlock()
+	return !m.joining && m.complete <= m.waiters.stored
 }

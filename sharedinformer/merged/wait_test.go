@@ -183,6 +183,74 @@ func TestMerged_WaitForResourceVersionEndsWithTheInformer(t *testing.T) {
 	})
 }
 
+// As the base informer: what the store shows is there, though nobody waits any more.
+func TestMerged_WaitForResourceVersionTakesALastLook(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	inViews(t, []string{"a"}, func(s *mergedStory) {
+		expect := func(ctx context.Context, cause error) {
+			t.Helper()
+			for range 20 {
+				require.NoError(s, s.informer.WaitForResourceVersion(ctx, "2"))
+				require.ErrorIs(s, s.informer.WaitForResourceVersion(ctx, "3"), cause)
+			}
+		}
+		require.ErrorIs(s, s.informer.WaitForResourceVersion(ended, "2"), context.Canceled, "it does not run yet")
+		s.Put("x", "a")
+		s.Start()
+		expect(ended, context.Canceled)
+		s.Stop()
+		left := s.informer.merge.queue.Len()
+		expect(context.Background(), sharedinformer.ErrStopped)
+		require.Equal(s, left, s.informer.merge.queue.Len(), "nobody takes what is queued now")
+	})
+}
+
+// The store's version says nothing of b before b has come to it.
+func TestMerged_WaitForResourceVersionsLastLookIsAboutEverySource(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	inViews(t, []string{"a"}, func(s *mergedStory) {
+		s.Put("x", "a")
+		s.Put("y", "b")
+		s.Start()
+		require.NoError(s, s.informer.WaitForResourceVersion(ended, "3"))
+		b := s.source("b")
+		s.views["b"].Fail(errForbidden)
+		s.views["b"].change(func() { s.views["b"].upTo, s.views["b"].paused = 2, true })
+		require.NoError(s, s.informer.AddSource(b))
+		require.ErrorIs(s, s.informer.WaitForResourceVersion(ended, "3"), context.Canceled, "b has not listed")
+		s.views["b"].Fail(nil)
+		s.Pass(time.Minute)
+		require.Equal(s, "2", s.informer.Sources()[1].ResourceVersion)
+		require.ErrorIs(s, s.informer.WaitForResourceVersion(ended, "3"), context.Canceled, "b is at 2")
+		s.views["b"].Resume()
+		s.Settle()
+		require.NoError(s, s.informer.WaitForResourceVersion(ended, "3"))
+		require.Equal(s, 2, s.informer.Store().Len())
+	})
+}
+
+// A handler that does not return keeps the informer from its end. Nothing comes to the store any more.
+func TestMerged_WaitForResourceVersionEndsBeforeTheHandlersDo(t *testing.T) {
+	inViews(t, []string{"a"}, func(s *mergedStory) {
+		hold := make(chan struct{})
+		defer close(hold)
+		_, err := s.informer.AddHandler(
+			sharedinformer.HandlerFuncs[*config]{AddFunc: func(*config, bool) { <-hold }}, sharedinformer.HandlerOptions{})
+		require.NoError(s, err)
+		s.Put("x", "a")
+		s.Start()
+		ended := make(chan error, 1)
+		go func() { ended <- s.informer.WaitForResourceVersion(context.Background(), "3") }()
+		s.Settle()
+		s.cancel()
+		synctest.Wait()
+		require.Len(s, ended, 1)
+		require.ErrorIs(s, <-ended, sharedinformer.ErrStopped)
+	})
+}
+
 func TestMerged_WaitForResourceVersionNeedsTheInOrderQueue(t *testing.T) {
 	opts := Options[*config]{}
 	opts.Queue = sharedinformer.PerKey

@@ -24,7 +24,7 @@ var All = []Exercise{
 	{"02-tombstones-on-replace", "deltafifo/deltafifo.go", "appendTombstonesLocked"},
 	{"03-file-an-index-entry", "indexer/index.go", "refile"},
 	{"04-take-a-snapshot", "indexer/table.go", "writable"},
-	{"05-swap-a-buffer", "sharedinformer/listener.go", "next"},
+	{"05-swap-a-buffer", "sharedinformer/backlog.go", "take"},
 	{"06-done-and-dirty", "workqueue/queue.go", "Done"},
 	{"07-next-backoff", "reflector/backoff/backoff.go", "Next"},
 	{"08-reconcile", "controller/ingress/reconcile.go", "reconcile"},

@@ -279,7 +279,12 @@ func TestPitfall_AssertingAnotherType(t *testing.T) {
 func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
 	type informer = *sharedinformer.Informer[*corev1.ConfigMap]
 	naive := func(ctx context.Context, i informer, own *sharedinformer.Registration) error {
-		return errors.Join(i.RemoveHandler(own), own.Wait(ctx))
+		err := i.RemoveHandler(own)
+		select {
+		case <-own.Done():
+		case <-ctx.Done():
+		}
+		return err
 	}
 	right := func(_ context.Context, i informer, own *sharedinformer.Registration) error {
 		return i.RemoveHandler(own)

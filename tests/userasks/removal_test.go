@@ -46,8 +46,8 @@ func TestRemovingAHandlerDropsItsBacklogOrDrainsIt(t *testing.T) {
 		require.NoError(t, informer.DrainHandler(draining))
 		c.Put("d", "1") // neither gets a change after its removal
 		gate.Open()
-		require.NoError(t, dropping.Wait(t.Context()))
-		require.NoError(t, draining.Wait(t.Context()))
+		<-dropping.Done()
+		<-draining.Done()
 		require.Len(t, drops.read(), 1)
 		require.Len(t, drains.read(), 3)
 	})

@@ -14,6 +14,7 @@
 //   - At most one replica may write at a time, as long as clocks run equally fast. Its Parts.MayWrite is closed. A
 //     replica that loses its lease ends at once with an error, and does not wait for its work. As with client-go, a
 //     write that was sent before cannot be cancelled.
+//   - A replica joins the election when its controller is first ready. One that never becomes ready never leads.
 //   - A standby's controller runs: its caches are filled and follow the cluster. What it must not do before
 //     Parts.MayWrite is closed is write.
 //   - A replica gives its lease up only when its controller's Run has returned.

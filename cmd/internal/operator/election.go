@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -73,7 +74,7 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.lock = &watchedLock{Interface: lock, lasts: f.Election.Lease}
+	e.lock = &watchedLock{Interface: lock, lasts: f.Election.Lease, last: errNotJoined}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
 		LeaseDuration: f.Election.Lease, RenewDeadline: f.Election.Renew, RetryPeriod: f.Election.Retry,
@@ -92,10 +93,17 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	return e, nil
 }
 
-// run takes part while work runs, and gives the lease up only when work has returned. If the lease is lost, it returns
+// readyPoll is how often a replica that has not joined yet asks whether its controller is ready.
+const readyPoll = 100 * time.Millisecond
+
+// errNotJoined says that the controller has not been ready yet, or that the first try for the lease is on its way.
+var errNotJoined = errors.New("this replica has not tried for it yet")
+
+// run takes part while work runs, from the moment when the controller is first ready: a replica that cannot fill its
+// caches must not keep the others from the lease. It gives the lease up only when work has returned. If the lease is lost, it returns
 // errLost at once, with work still running: the process must end. As with client-go, a write that was sent before the
 // lease expired cannot be cancelled.
-func (e *election) run(ctx context.Context, work func(context.Context) error) error {
+func (e *election) run(ctx context.Context, isReady func() error, work func(context.Context) error) error {
 	if e == nil {
 		return work(ctx)
 	}
@@ -108,7 +116,11 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	lost := make(chan struct{})
 	electors.Go(func() {
 		defer close(lost)
-		e.elector.Run(electing)
+		becameReady := wait.PollUntilContextCancel(electing, readyPoll, true,
+			func(context.Context) (bool, error) { return isReady() == nil, nil })
+		if becameReady == nil {
+			e.elector.Run(electing)
+		}
 	})
 	worked := make(chan error, 1)
 	go func() { worked <- work(ctx) }()

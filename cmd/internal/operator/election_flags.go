@@ -1,27 +1,30 @@
 package operator
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
 )
 
-// Election are the flags of leader election. It is off by default, unlike in Kubernetes' own components, which
-// always run in a cluster. A controller on a laptop has neither a Pod's namespace for the lease nor a second replica.
-// The Deployment in deploy/ turns it on.
+// Election are the flags of leader election. It is on by default in a Pod, which may be one of several replicas. A
+// controller on a laptop has neither a Pod's namespace for the lease nor a second replica.
 type Election struct {
 	Enabled             bool
+	undecided           bool          // the flag that enables it was not given
 	Namespace, Name     string        // of the lease
 	Lease, Renew, Retry time.Duration // its duration, the deadline, the period
 }
 
 func (f *Election) addTo(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.Enabled, "leader-elect", false,
-		"of several replicas let one write at a time, and the others stand by")
+		"of several replicas let one write at a time, and the others stand by; the default in a Pod")
 	fs.StringVar(&f.Namespace, "leader-elect-namespace", "",
 		"namespace of the lease; without it the Pod's own, else --namespace")
 	fs.StringVar(&f.Name, "leader-elect-name", fs.Name(), "name of the lease; replicas of one controller share it")
@@ -32,7 +35,21 @@ func (f *Election) addTo(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
 }
 
+// decide is for a program on a cluster that was not told whether to take part. podFile is there in a Pod.
+func (f *Election) decide(ctx context.Context, podFile string) {
+	if !f.undecided {
+		return
+	}
+	_, err := os.Stat(podFile)
+	f.Enabled = err == nil
+	if !f.Enabled {
+		klog.FromContext(ctx).Info("Warning: without --leader-elect this takes no part in an election, and writes beside " +
+			"a controller that is deployed on this cluster. To wait for its turn: --leader-elect and --leader-elect-namespace")
+	}
+}
+
 func (f *Election) validate(fs *pflag.FlagSet) error {
+	f.undecided = !fs.Changed("leader-elect")
 	if !f.Enabled {
 		err := Refuse(fs, "has no use without --leader-elect", "leader-elect-namespace", "leader-elect-name",
 			"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period")

@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -20,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver"
@@ -50,6 +54,7 @@ func inBooth(t *testing.T, play func(b *booth)) {
 // candidate is one replica. Its work is to wait for the end.
 type candidate struct {
 	*election
+	fit    atomic.Bool // its controller is ready
 	stop   func()
 	ended  chan struct{} // closed when the replica's run has returned
 	err    error         // of the run
@@ -57,6 +62,15 @@ type candidate struct {
 }
 
 func (b *booth) enter(args ...string) *candidate {
+	b.t.Helper()
+	c := b.enterUnfit(args...)
+	c.fit.Store(true)
+	<-time.After(readyPoll)
+	synctest.Wait()
+	return c
+}
+
+func (b *booth) enterUnfit(args ...string) *candidate {
 	b.t.Helper()
 	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
 	e, err := newElection(b.cfg, parse(b.t, args...), program)
@@ -66,7 +80,13 @@ func (b *booth) enter(args ...string) *candidate {
 	c := &candidate{election: e, stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(c.ended)
-		c.err = e.run(ctx, func(ctx context.Context) error {
+		isReady := func() error {
+			if c.fit.Load() {
+				return nil
+			}
+			return errors.New("foos: not synced yet")
+		}
+		c.err = e.run(ctx, isReady, func(ctx context.Context) error {
 			<-ctx.Done()
 			<-time.After(time.Second) // the drain
 			c.worked = true
@@ -242,12 +262,38 @@ func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {
 	require.NoError(t, write(apierrors.NewAlreadyExists(leases, "a")))
 }
 
+func TestElection_AReplicaWhoseControllerIsNeverReadyNeverLeads(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		unfit := b.enterUnfit()
+		<-time.After(time.Hour)
+		require.False(t, unfit.leads())
+		require.ErrorIs(t, unfit.ready(), errNotJoined)
+		require.NoError(t, unfit.alive(), "a restart would not help")
+		other := b.enter()
+		require.True(t, other.leads(), "nobody has taken the lease before")
+		other.stop()
+		<-other.ended
+		unfit.fit.Store(true)
+		<-unfit.won
+		require.NoError(t, unfit.ready())
+	})
+	inBooth(t, func(b *booth) {
+		unfit := b.enterUnfit()
+		unfit.stop()
+		<-unfit.ended
+		require.NoError(t, unfit.err)
+		require.True(t, unfit.worked)
+	})
+}
+
+func fit() error { return nil }
+
 func TestElection_EndsWithItsWork(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		e, err := newElection(b.cfg, parse(t, "--leader-elect", "--namespace=default"), program)
 		require.NoError(t, err)
 		failure := errors.New("no work today")
-		require.ErrorIs(t, e.run(context.Background(), func(context.Context) error { return failure }), failure)
+		require.ErrorIs(t, e.run(context.Background(), fit, func(context.Context) error { return failure }), failure)
 	})
 }
 
@@ -255,7 +301,7 @@ func TestElection_NoneMeansJustWork(t *testing.T) {
 	var e *election
 	require.NoError(t, e.alive())
 	require.NoError(t, e.ready())
-	require.ErrorIs(t, e.run(t.Context(), func(context.Context) error { return io.EOF }), io.EOF)
+	require.ErrorIs(t, e.run(t.Context(), fit, func(context.Context) error { return io.EOF }), io.EOF)
 }
 
 func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *testing.T) {
@@ -279,8 +325,32 @@ func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *t
 
 func TestElection_DefaultsAreClientGos(t *testing.T) {
 	f := parse(t)
-	require.Equal(t, Election{Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second,
+	require.Equal(t, Election{undecided: true, Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second,
 		Retry: 2 * time.Second}, f.Election)
+}
+
+func TestElection_WithoutAWordItIsOnInAPodAndElsewhereAWarningTellsThatItIsOff(t *testing.T) {
+	pod := filepath.Join(t.TempDir(), "namespace")
+	require.NoError(t, os.WriteFile(pod, []byte("of-the-pod"), 0o600))
+	noPod := filepath.Join(t.TempDir(), "namespace")
+	for _, c := range []struct {
+		file         string
+		args         []string
+		isOn, isTold bool
+	}{
+		{pod, nil, true, false},
+		{noPod, nil, false, true},
+		{pod, []string{"--leader-elect=false"}, false, false},
+		{noPod, []string{"--leader-elect=false"}, false, false},
+		{noPod, []string{"--leader-elect"}, true, false},
+	} {
+		var said []string
+		logger := funcr.New(func(_, line string) { said = append(said, line) }, funcr.Options{})
+		f := parse(t, c.args...)
+		f.Election.decide(klog.NewContext(t.Context(), logger), c.file)
+		require.Equal(t, c.isOn, f.Election.Enabled, c)
+		require.Equal(t, c.isTold, len(said) == 1 && strings.Contains(said[0], "--leader-elect-namespace"), "%v: %v", c, said)
+	}
 }
 
 // client-go takes a lease without a duration for one that has run out, whoever works under it.

@@ -64,6 +64,7 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 		if cfg, source, err = f.Cluster.Config(); err != nil {
 			return err
 		}
+		f.Election.decide(ctx, podNamespaceFile)
 	}
 	if err := introduce(ctx, cfg, source, p.Version); err != nil {
 		return err
@@ -111,5 +112,5 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 	if err != nil {
 		return err
 	}
-	return e.run(ctx, c.Run)
+	return e.run(ctx, c.Ready, c.Run)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,6 +125,7 @@ func TestRun_AStandbyRunsAndAReplicaThatLosesItsLeaseEndsWithoutWaiting(t *testi
 			f := parse(t, "--leader-elect", "--leader-elect-namespace=default", "--metrics-addr=", "--health-addr=")
 			go func() {
 				c := &idle{running: make(chan struct{})}
+				c.ready.Store(true)
 				begin := func(_ *rest.Config, p Parts) (Controller, error) {
 					running <- p
 					return c, nil
@@ -160,6 +163,26 @@ func TestRun_AProgramThatCannotBeginSaysWhy(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	require.ErrorContains(t, Run(ctx, nil, f, Program{New: none}), "no cluster: give --kubeconfig")
+}
+
+func TestRun_OnAClusterItDecidesWhetherToTakePartInAnElection(t *testing.T) {
+	server := apiservertest.StartOnSocket(t, apiserver.Options{})
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
+apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "`+server.Config.Host+`"}}]
+contexts: [{name: a, context: {cluster: a}}]
+current-context: a
+`), 0o600))
+	var said strings.Builder
+	ctx := klog.NewContext(t.Context(), funcr.New(func(_, line string) { said.WriteString(line) }, funcr.Options{}))
+	f := parse(t, "--kubeconfig="+kubeconfig, "--namespace=shop")
+	enough := func(*rest.Config, Parts) (Controller, error) { return nil, io.EOF }
+	require.ErrorIs(t, Run(ctx, nil, f, Program{Name: program, New: enough}), io.EOF)
+	_, noPod := os.Stat(podNamespaceFile)
+	require.Equal(t, noPod != nil, strings.Contains(said.String(), "writes beside a controller"), said.String())
+	require.Equal(t, noPod == nil, f.Election.Enabled)
 }
 
 func TestFlags_InProcessWantsNoClusterAndFreePorts(t *testing.T) {

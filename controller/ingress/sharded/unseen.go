@@ -112,14 +112,12 @@ func (u *unseen) reconcile(
 	asks := found && config.Asks(svc)
 	mayHave := u.noteMayHave(key, svc, u.hadUnseen(key) || asks || seen)
 	result, err := r.In(view).Reconcile(ctx, key)
-	cached, came := view.Ingresses.GetByKey(key)
+	_, came := view.Ingresses.GetByKey(key)
 	seen = seen || came // then it has been looked at, or its event enqueues the key
 	inTheWay := asks && apierrors.IsAlreadyExists(err)
 	isLeft := found && svc.DeletionTimestamp == nil && !asks && err == nil && result == none
 	switch {
 	case isLeft && mayHave && !seen, inTheWay && !seen:
-	case isLeft && came && r.Rests(svc, cached): // it stays, and may lose its label
-		return result, err
 	case isLeft:
 		u.mayHave.Delete(key) // it had one in the cache, and that is deleted or another's
 		return result, err
@@ -141,7 +139,7 @@ func (u *unseen) reconcile(
 	case err != nil:
 	case inTheWay && result == none:
 		result.RequeueAfter = unseenDelay
-	case isLeft && there != nil && r.Rests(svc, there): // it stays
+	case isLeft && result != none: // its deletion was refused: it stays
 	case isLeft:
 		u.mayHave.Delete(key)
 	}

@@ -3,7 +3,9 @@ package crd
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
 
 	"glasswatch/internal/apiserver/resource"
 )
@@ -70,8 +73,36 @@ func build(def *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.Cus
 		Generation: true,
 		Custom:     custom(structural, v, string(def.UID)),
 	}
+	if v.Subresources != nil {
+		info.Custom.Scale = v.Subresources.Scale
+	}
+	for _, f := range v.SelectableFields {
+		info.Custom.Fields = append(info.Custom.Fields, strings.TrimPrefix(f.JSONPath, "."))
+	}
+	info.Custom.Deprecation = deprecation(&def.Spec, v)
 	info.New, info.NewList = resource.NewUnstructured(info.GVK, info.ListKind)
 	return info, nil
+}
+
+// deprecation is the warning about a deprecated version: its own, or one that names the newest version in its place.
+func deprecation(spec *apiextensionsv1.CustomResourceDefinitionSpec, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.DeprecationWarning != nil:
+		return *v.DeprecationWarning
+	}
+	newest := v.Name
+	for _, other := range spec.Versions {
+		if other.Served && !other.Deprecated && version.CompareKubeAwareVersionStrings(newest, other.Name) < 0 {
+			newest = other.Name
+		}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", spec.Group, v.Name, spec.Names.Kind)
+	if newest != v.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", spec.Group, newest, spec.Names.Kind)
+	}
+	return warning
 }
 
 func custom(s *schema.Structural, v *apiextensionsv1.CustomResourceDefinitionVersion, uid string) *resource.Custom {
@@ -90,12 +121,28 @@ func custom(s *schema.Structural, v *apiextensionsv1.CustomResourceDefinitionVer
 		},
 		Validate: func(obj, old *unstructured.Unstructured) field.ErrorList {
 			errs := append(check.check(nil, obj.Object), listtype.ValidateListSetsAndMaps(nil, s, obj.Object)...)
+			if v.Subresources != nil && v.Subresources.Scale != nil {
+				errs = append(errs, validateReplicas(obj, v.Subresources.Scale.SpecReplicasPath)...)
+			}
 			if old == nil || len(errs) == 0 {
 				return errs
 			}
 			return ratchet(errs, append(check.check(nil, old.Object), listtype.ValidateListSetsAndMaps(nil, s, old.Object)...))
 		},
 	}
+}
+
+func validateReplicas(obj *unstructured.Unstructured, path string) field.ErrorList {
+	n, _, err := unstructured.NestedInt64(obj.Object, strings.Split(strings.TrimPrefix(path, "."), ".")...)
+	switch {
+	case err != nil:
+		return field.ErrorList{field.Invalid(field.NewPath(path), n, err.Error())}
+	case n < 0:
+		return field.ErrorList{field.Invalid(field.NewPath(path), n, "should be a non-negative integer")}
+	case n > math.MaxInt32:
+		return field.ErrorList{field.Invalid(field.NewPath(path), n, fmt.Sprintf("should be less than or equal to %v", math.MaxInt32))}
+	}
+	return nil
 }
 
 // ratchet accepts values that were invalid before and have not changed. So objects can still be written after a schema

@@ -57,7 +57,7 @@ var builtinGroups = []group{
 		{"events", "Event", namespaced, "ev"},
 	}},
 	{schema.GroupVersion{Group: "autoscaling", Version: "v2"}, []row{
-		{"horizontalpodautoscalers", "HorizontalPodAutoscaler", namespaced | status | all, "hpa"},
+		{"horizontalpodautoscalers", "HorizontalPodAutoscaler", namespaced | status | generation | all, "hpa"},
 	}},
 	{schema.GroupVersion{Group: "batch", Version: "v1"}, []row{
 		{"cronjobs", "CronJob", namespaced | status | generation | all, "cj"},

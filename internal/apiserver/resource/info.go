@@ -70,6 +70,12 @@ type Custom struct {
 	Versions []string
 	// Converter knows how applied configurations merge, in every version. nil: every list is atomic.
 	Converter managedfields.TypeConverter
+	// Scale says which fields the scale subresource shows; nil if there is none.
+	Scale *apiextensionsv1.CustomResourceSubresourceScale
+	// Fields are those that field selectors may name, besides name and namespace, such as "spec.color".
+	Fields []string
+	// Deprecation is the warning about this version, "" if it is not deprecated.
+	Deprecation string
 	// UID is that of the CustomResourceDefinition. It differs for another definition of the same name.
 	UID string
 }

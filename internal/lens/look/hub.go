@@ -101,6 +101,13 @@ func (h *Hub) takeLocked(e *Event) {
 	h.next++
 }
 
+// Seq is that of the newest event.
+func (h *Hub) Seq() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.next - 1
+}
+
 // Show takes events that were recorded elsewhere, with their own times: the world began so long ago. The gate holds none of them back.
 func (h *Hub) Show(events []Event) {
 	h.mu.Lock()

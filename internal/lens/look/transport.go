@@ -31,7 +31,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Method != http.MethodGet:
 		return t.Next.RoundTrip(r)
 	case query.Get("watch") != "":
-		e.Action = "WATCH"
+		e.Action, e.Initial = "WATCH", query.Get("sendInitialEvents") == "true"
 	}
 	answer, err := t.Next.RoundTrip(r.WithContext(ctx))
 	if err != nil {

@@ -49,8 +49,6 @@ export function Acts({ view, lens, words }) {
       <${Choice} label=${words.kind} value=${kind} set=${setKind} data-test="delete-kind"
         choices=${all.map((name) => [name, name])} />
       <${Field} label=${words.key} value=${key} set=${setKey} required data-test="delete-key" />
-      ${view.chosen && view.chosen !== key && html`<button type="button" class="small" onClick=${() => setKey(view.chosen)}
-        >${words.useChosen}</button>`}
       <button data-test="delete" disabled=${busy}>${words.delete}</button>
     </form>`}
     <${Refusal} error=${error} />

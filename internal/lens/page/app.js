@@ -6,6 +6,9 @@
 import { act, connect, journey, snapshot } from './connection.js';
 import { fold, start } from './fold.js';
 import { keep } from './past.js';
+import { recall } from './remember.js';
+import { replayer, slownesses } from './replay.js';
+import { stands } from './story.js';
 import { html, render } from './ui.js';
 import { firstLanguage, rememberLanguage, wordsOf } from './words.js';
 import Lessons from './lessons.js';
@@ -20,7 +23,6 @@ let view = { ...start(), lang: firstLanguage(), ...place() };
 let history = []; // of views: see past.js
 const viewers = new Set();
 const listeners = new Set();
-const replays = new Set();
 let heard = 0; // the newest event that the listeners got
 
 // What lessons, and the browser's console, may use.
@@ -32,9 +34,8 @@ export const lens = {
   subscribe: (f) => subscribe(viewers, f),
   // events calls f(events, view) with each run of events that came, each event once.
   events: (f) => subscribe(listeners, f),
-  // skip ends the slow replay of what is over, wherever skips(f) said that there is one.
-  skip: () => replays.forEach((f) => f()),
-  skips: (f) => subscribe(replays, f),
+  // skip ends the slow replay of what is over.
+  skip: () => replay.skip(),
   choose,
   goTo,
   // tell says whether the story is told.
@@ -121,16 +122,14 @@ function dispatch(message) {
   if (message.data) {
     history = keep(history, view);
   }
-  if (message.type === 'snapshot' || message.type === 'tick') {
-    if (view.seq < before.seq) {
-      heard = 0; // the program was started again
-    }
-    const fresh = message.data.events.filter((e) => e.seq > heard);
-    heard = Math.max(heard, view.seq);
-    if (fresh.length > 0) {
-      listeners.forEach((f) => f(fresh, view));
-    }
+  const brings = message.type === 'snapshot' || message.type === 'tick';
+  const fresh = brings ? message.data.events.filter((e) => e.seq > (view.seq < before.seq ? 0 : heard)) : []; // or the program was started again
+  if (brings) {
+    heard = view.seq;
     askForContents(before);
+  }
+  if (fresh.length > 0) {
+    listeners.forEach((f) => f(fresh, view));
   }
   viewers.forEach((f) => f(view));
   sampledAt = view.sampled ? view.at : sampledAt;
@@ -138,7 +137,16 @@ function dispatch(message) {
   const isOfStorm = message.type === 'tick' && message.data.events.length > 0 && view.at - sampledAt < calmAfter;
   isWhole = isWhole || !isOfStorm;
   draw();
+  if (brings) {
+    replay.take(fresh, view); // last, for it changes the view
+  }
 }
+
+const replay = replayer({
+  show: (dots) => dispatch({ type: 'dots', dots }),
+  speed: () => recall('slowness') ?? slownesses[0],
+  stands: (step) => (view.isTold ? stands(step) : 0),
+});
 
 // Ticks do not bring the indices. After a change of a store they are asked for.
 let asking = false;

@@ -3,7 +3,8 @@ import { html, useMemo } from './ui.js';
 import { StateMachine } from './machine.js';
 import { Countdown, Key, Keys } from './parts.js';
 
-const mostRows = 6; // of a list in a box
+const mostRows = 3; // of a list in a box; style.css leaves out a row that has no room
+const mostPostings = 6;
 
 const informers = (view) => Object.entries(view.state.informers).sort().reverse(); // as kinds: Services before what is made of them
 
@@ -12,14 +13,17 @@ function ApiServer({ view, words }) {
   if (!server) {
     return html`<p data-test="server-elsewhere">${words.elsewhere}</p>`;
   }
-  return html`<p class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</p>
-    <p>${words.revision} <b>${server.revision}</b> · ${words.watches} <b>${server.watches}</b></p>`;
+  return html`<p><span class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</span> · ${words.revision} <b>${server.revision}</b>${' '}
+    · ${words.watches} <b>${server.watches}</b></p>`;
 }
 
 function ListWatch({ view, words }) {
-  return informers(view).map(([name, { kind, state, error }]) => html`
-    <p key=${name}>${kind}: <${Request} request=${view.latest.request?.[kind]} isOpen=${state === 'Watching'} words=${words} /></p>
-    ${error && html`<p class="bad error" title=${error}>${error}</p>`}`);
+  const all = informers(view);
+  const requests = view.latest.request ?? {};
+  return html`${all.map(([name, { kind, state }]) => html`
+    <p key=${name}>${kind}: <${Request} request=${requests[kind]} isOpen=${state === 'Watching'} words=${words} /></p>`)}
+    ${all.filter(([, { error }]) => error).map(([name, { error }]) => html`<p key=${name} class="bad error" title=${error}>${words.then(error.replace(/^.*failed to \w+: /, ''))}</p>`)}
+    ${all.some(([, { kind }]) => requests[kind]?.initial) && html`<p class="none" data-test="begins-with-list">${words.beginsWithList}</p>`}`;
 }
 
 function Request({ request, isOpen, words }) {
@@ -57,52 +61,63 @@ function Listed({ kind, words, view }) {
 }
 
 function DeltaFifo({ words, view, choose }) {
-  return informers(view).map(([name, { kind, queued, pending }]) => html`<p key=${name}>${kind}: <b
-    data-test=${'queued-' + name}>${words.number(queued)}</b> ${words.inQueue}</p>
-    <${Listed} kind=${kind} words=${words} view=${view} />
-    <ul class="rows">${byKey(pending ?? []).slice(0, mostRows).map(([key, deltas]) => html`<li key=${key}>
+  return informers(view).map(([name, { kind, queued, pending }]) => {
+    const keys = byKey(pending ?? []);
+    return html`<p key=${name}>${kind}: <b data-test=${'queued-' + name}>${words.number(queued)}</b> ${words.inQueue}</p>
+    <ul class="rows">${chosenFirst(keys, ([key]) => key === view.chosen).slice(0, mostRows - 1).map(([key, deltas]) => html`<li key=${key}>
       ${key && html`<${Key} name=${key} view=${view} choose=${choose} />`}
-      <span class="deltas">${deltas.map((d) => (d.rv ? d.type + ' @' + d.rv : d.type)).join(', ')}</span></li>`)}</ul>`);
+      <span class="deltas">${deltas.map((d) => (d.rv ? d.type + ' @' + d.rv : d.type)).join(', ')}</span></li>`)}</ul>
+    <${More} n=${keys.length - mostRows + 1} words=${words} />
+    <${Listed} kind=${kind} words=${words} view=${view} />`;
+  });
 }
 
-function Store({ name, informer, store, words, view, choose }) {
+const chosenFirst = (all, isChosen) => [...all.filter(isChosen), ...all.filter((one) => !isChosen(one))];
+
+const More = ({ n, words }) => n > 0 && html`<p class="more">${words.more(n)}</p>`;
+
+// Store has the first rows of an informer's objects, the chosen one before all, and says how many more there are.
+function Store({ name, informer, store, rows, words, view, choose }) {
   const keys = useMemo(() => Object.keys(store?.objects ?? {}).sort(), [store?.objects]);
-  const first = keys.includes(view.chosen) ? [view.chosen, ...keys.filter((key) => key !== view.chosen)] : keys;
-  const shown = first.slice(0, mostRows);
+  const shown = chosenFirst(keys, (key) => key === view.chosen).slice(0, rows);
+  const more = informer.objects - shown.length;
   return html`
     <p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects},
       ${' '}rv <b>${informer.rv || '–'}</b>${!informer.synced && html`, <span class="bad">${words.notSynced}</span>`}</p>
-    <ul class="rows">
-      ${shown.map((key) => html`<li key=${key}>
-        <${Key} name=${key} view=${view} choose=${choose} /> @${store.objects[key]}</li>`)}
-    </ul>
-    ${informer.objects > shown.length && html`<p class="more">${words.more(informer.objects - shown.length)}</p>`}
-    ${Object.entries(store?.indices ?? {}).map(([index, values]) => html`
-      <p key=${index} data-test=${`index-${name}-${index}`}>${words.index} <code>${index}</code>: ${postings(values) || words.none}</p>`)}`;
+    <ul class="rows">${shown.map((key, i) => html`<li key=${key} class="stored">
+      <${Key} name=${key} view=${view} choose=${choose} /> @${store.objects[key]} ${more > 0 && i === rows - 1 && html`<span class="more">${words.more(more)}</span>`}</li>`)}</ul>`;
 }
 
-const postings = (values) => Object.entries(values).slice(0, mostRows).map(([value, n]) => `${value} → ${n}`).join(', ');
+const postings = (values) => Object.entries(values).slice(0, mostPostings).map(([value, n]) => `${value} → ${n}`).join(', ');
 
+// Indexer has what is empty last. There is room for two rows.
 function Indexer(props) {
-  return informers(props.view).map(([name, informer]) => html`
-    <${Store} key=${name} name=${name} informer=${informer} store=${props.view.stores[name]} ...${props} />`);
+  const { view, words } = props;
+  const all = informers(view).sort(([, a], [, b]) => Number(b.objects > 0) - Number(a.objects > 0));
+  const rows = all.filter(([, { objects }]) => objects > 0).length > 1 ? 1 : 2;
+  return html`${all.map(([name, informer]) => html`
+    <${Store} key=${name} name=${name} informer=${informer} store=${view.stores[name]} rows=${rows} ...${props} />`)}
+    ${all.flatMap(([name]) => Object.entries(view.stores[name]?.indices ?? {}).map(([index, values]) => html`
+      <p key=${name + index} data-test=${`index-${name}-${index}`}>${words.index} <code>${index}</code>: ${postings(values) || words.none}</p>`))}`;
 }
 
+// Handlers has a row for each name, a column for each kind. The longest backlog is first.
 function Handlers({ view, words }) {
-  const rows = informers(view).flatMap(([name, { kind, handlers }]) => (handlers ?? []).map((h) => ({ name, kind, ...h })));
+  const all = informers(view).map(([name, { kind, handlers }]) => ({ name, kind, handlers: handlers ?? [] }));
+  const rows = all.flatMap(({ handlers }) => handlers);
   const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
-  const sorted = slowest ? [slowest, ...rows.filter((h) => h !== slowest)] : rows; // the box may have no room for the last
+  const names = [...new Set(rows.map((h) => h.Name))];
+  const sorted = chosenFirst(names, (name) => name === slowest?.Name);
   const panics = Object.values(view.latest.panic ?? {});
   return html`${panics.map((e) => html`<p key=${e.handler + e.kind} class="bad" data-test="panicked">${words.panicked(e.handler, e.key)}</p>`)}
   <table>
-    <thead><tr>
-      <th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th scope="col">${words.delivered}</th>
-    </tr></thead>
-    <tbody>${sorted.map((h) => html`<tr key=${h.name + h.Name} class=${h === slowest ? 'slowest' : ''}>
-      <th scope="row" title=${h.kind + ' ' + h.Name}>${h.Name} ${h.kind}${h === slowest && ' · ' + words.slowest}</th>
-      <td data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td>
-      <td data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td>
-    </tr>`)}</tbody></table>`;
+    <thead><tr><th>${words.backlog}</th>${all.map(({ name, kind }) => html`<th key=${name} scope="col">${kind}</th>`)}</tr></thead>
+    <tbody>${sorted.slice(0, mostRows).map((handler) => html`<tr key=${handler}><th scope="row">${handler}</th>${all.map(({ name, handlers }) => {
+      const h = handlers.find(({ Name }) => Name === handler);
+      return html`<td key=${name} class=${h && h === slowest ? 'slowest' : ''} title=${h && h === slowest ? words.slowest : undefined}>${h && html`<span
+        data-test=${`backlog-${name}-${handler}`}>${words.number(h.Depth)}</span> · <span data-test=${`delivered-${name}-${handler}`}>${words.number(h.Delivered)}</span>`}</td>`;
+    })}</tr>`)}</tbody></table>
+    <${More} n=${sorted.length - mostRows} words=${words} />`;
 }
 
 function WorkQueue({ view, words, choose }) {
@@ -112,22 +127,18 @@ function WorkQueue({ view, words, choose }) {
   }
   const rest = { view, choose, words };
   const retries = Object.entries(queue.retries ?? {});
-  const delayed = (queue.delayed ?? []).slice(0, mostRows);
-  return html`<dl class="queue">
-    <dt>${words.ready} <b data-test="queue-ready">${words.number(queue.len)}</b></dt>
-    <dd><${Keys} keys=${queue.ready ?? []} n=${queue.len} ...${rest} /></dd>
-    <dt>${words.processing}</dt>
-    <dd data-test="queue-processing"><${Keys} keys=${queue.processing ?? []} ...${rest} /></dd>
-    <dt>${words.dirty}</dt>
-    <dd data-test="queue-dirty"><${Keys} keys=${queue.dirty ?? []} ...${rest} /></dd>
-    <dt>${words.delayed} <b data-test="queue-delayed">${words.number(queue.delayed_n)}</b></dt>
-    <dd>${delayed.map((d) => html`<${Delayed} key=${d.key} name=${d.key} due=${d.due_us} ...${rest} />`)}
-      ${delayed.length === 0 && words.none}</dd>
-    <dt>${words.retries}</dt>
-    <dd data-test="queue-retries">${retries.slice(0, mostRows).map(([key, n]) => html`<span key=${key} class="pair">
-      <${Key} name=${key} ...${rest} /> ×${n}</span>`)}
-      ${retries.length === 0 && words.none}</dd>
-  </dl>`;
+  const delayed = queue.delayed ?? [];
+  const lists = [
+    ['ready', words.ready, queue.len, html`<${Keys} keys=${queue.ready ?? []} n=${queue.len} ...${rest} />`],
+    ['processing', words.processing, queue.processing?.length, html`<${Keys} keys=${queue.processing ?? []} ...${rest} />`],
+    ['dirty', words.dirty, queue.dirty?.length, html`<${Keys} keys=${queue.dirty ?? []} ...${rest} />`],
+    ['delayed', words.delayed, queue.delayed_n, html`${delayed.slice(0, 1).map((d) => html`<${Delayed} key=${d.key} name=${d.key} due=${d.due_us} ...${rest} />`)}
+      <${More} n=${queue.delayed_n - 1} words=${words} />`],
+    ['retries', words.retries, retries.length, html`${retries.slice(0, 1).map(([key, n]) => html`<span key=${key} class="pair"><${Key} name=${key} ...${rest} /> ×${n}</span>`)}
+      <${More} n=${retries.length - 1} words=${words} />`],
+  ];
+  return html`<dl class="queue">${chosenFirst(lists, ([, , n]) => n > 0).map(([name, label, n = 0, keys]) => html`<div key=${name}>
+    <dt>${label} ${n > 1 && html`<b>${words.number(n)}</b>`}</dt><dd data-test=${'queue-' + name}>${n > 0 ? keys : words.none}</dd></div>`)}</dl>`;
 }
 
 // Delayed is a key that waits for its time. The event that put it off says for how long.
@@ -145,14 +156,13 @@ function Controller({ view, words, choose }) {
   const reconciled = view.latest.reconciled?.[''];
   const [written] = Object.values(view.latest.written ?? {}).sort((a, b) => b.seq - a.seq);
   return html`
-    <p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
     <p>${words.lastReconcile}: ${!reconciled && words.notSeen}${reconciled && html`
       <${Key} name=${reconciled.key} view=${view} choose=${choose} />
       ${' '}<b class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>`}</p>
     ${reconciled?.error && html`<p class="bad error" title=${reconciled.error}>${reconciled.error}</p>`}
-    <p>${words.lastWrite}: ${!written && words.notSeen}${written && html`
-      <${Key} name=${written.key} view=${view} choose=${choose} />
-      ${' '}${written.action} <${Result} event=${written} words=${words} />`}</p>`;
+    <p>${words.lastWrite}: ${!written && words.notSeen}${written && html`${written.action} ${written.kind} <${Result} event=${written} words=${words} />
+      ${written.key !== reconciled?.key && html` <${Key} name=${written.key} view=${view} choose=${choose} />`}`}</p>
+    <p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>`;
 }
 
 // inside[box] is the component that shows the inside of a box.

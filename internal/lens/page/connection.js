@@ -102,28 +102,20 @@ export async function file(address, otherwise) {
   return { name: named?.[1] ?? otherwise, blob: await response.blob() };
 }
 
+const asked = async (address) => answerOf(await fetch(address));
+const ofKey = (what) => (key) => asked(`api/${what}?key=${encodeURIComponent(key)}`);
+
 // session returns what was done in this world so far.
-export async function session() {
-  return answerOf(await fetch('api/session'));
-}
+export const session = () => asked('api/session');
 
 // journey returns the events of a key that the server still has, with their causes.
-export async function journey(key) {
-  const { events } = await answerOf(await fetch('api/journey?key=' + encodeURIComponent(key)));
-  return events ?? [];
-}
+export const journey = async (key) => (await ofKey('journey')(key)).events ?? [];
 
 // beside returns what is seen of client-go's informers and ours, and all of a key.
-export async function beside(key) {
-  return answerOf(await fetch('api/beside?key=' + encodeURIComponent(key)));
-}
+export const beside = ofKey('beside');
 
-// versions returns the server's own resourceVersion of a key, by kind.
-export async function versions(key) {
-  return answerOf(await fetch('api/versions?key=' + encodeURIComponent(key)));
-}
+// versions returns the server's own resourceVersion of a key, by kind, and the newest event then.
+export const versions = ofKey('versions');
 
 // snapshot returns what a stream begins with.
-export async function snapshot() {
-  return answerOf(await fetch('api/snapshot'));
-}
+export const snapshot = () => asked('api/snapshot');

@@ -35,7 +35,7 @@ export const start = () => ({
   stores: {}, // stores[informer]: {objects: {key: resourceVersion}, indices: {name: {value: how many}}}
   chosen: '', // the key that the person looks at
   journey: [], // its events, oldest first
-  held: null, // the events of the lanes while they are paused
+  dots: { tokens: [], step: null, waiting: 0, streams: false }, // what is replayed slowly; see replay.js
   axis: 'order', // of the lanes: order or time
   lang: 'en',
   isTold: false, // the story is told
@@ -53,7 +53,7 @@ const changes = {
   connection: (view, { up, refused = view.refused }) => ({ ...view, connected: up, broken: !up, refused }),
   choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
-  hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
+  dots: (view, { dots }) => ({ ...view, dots }),
   axis: (view, { axis }) => ({ ...view, axis }),
   acted: (view, { of }) => ({ ...view, acted: of }),
   told: (view, { is }) => ({ ...view, isTold: is }),
@@ -93,7 +93,6 @@ function snapshot(view, { data, at }) {
     events: [...older, ...data.events].slice(-keepEvents),
     latest: same ? latest(view.latest, data.events.filter((e) => e.seq > view.seq)) : latest({}, data.events),
     stores: stores(data.contents),
-    held: same ? view.held : null,
     acted: same ? view.acted : null,
   };
   const journey = same ? view.journey : [];

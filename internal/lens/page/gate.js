@@ -19,14 +19,15 @@ export function nextOf({ gate: { parked }, acted }) {
 export function Gate(props) {
   const { view, lens, words } = props;
   const { run, error } = useAct(lens);
+  const [isOnly, setOnly] = useState(false);
   const { mode, key, parked } = view.gate;
   const paused = mode === 'step';
+  const wanted = isOnly ? view.chosen : ''; // the key that is to be paused, or all
   const step = () => run('step', { seq: nextOf(lens.view())?.seq });
   useShortcuts({ step: () => allows(view, 'step') && parked.length > 0 && step() });
   return html`<section class=${'gate' + (paused ? ' paused' : '')} aria-label=${words.step}>
-    ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
-      <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
-        onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>`}
+    ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && (key ?? '') === wanted} onClick=${() => run('pause', { key: wanted })}>${words.pause}<//>
+      <label class="only"><input type="checkbox" disabled=${!view.chosen} checked=${isOnly && !!view.chosen} data-test="pause-only" onChange=${(e) => setOnly(e.target.checked)} /> ${words.pauseOnly}</label>`}
     ${allows(view, 'step') && html`<${Button} name="step" off=${parked.length === 0}
       onClick=${step}>${words.stepOne}<//>`}
     ${allows(view, 'run') && html`<${Button} name="run" off=${!paused && parked.length === 0}

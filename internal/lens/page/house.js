@@ -6,39 +6,35 @@ import { allows, total } from './fold.js';
 import { boxAt, boxes, clientGo, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
-import { after, stepsOf } from './motion.js';
-import { viewAt } from './past.js';
+import { after, ends, stepsOf } from './motion.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 import { useRemembered } from './remember.js';
-import { useReplay } from './replay.js';
+import { slownesses } from './replay.js';
 import { Tokens } from './tokens.js';
 import { Versions, unsent, useServer } from './versions.js';
 
-const slownesses = [1000, 100, 1]; // 1 is no slow motion
+const mostHeld = 2; // rows of what is held back in a box
 const mostSteps = 200; // that the dots of a past moment come from
 
 export function House(props) {
-  const { view, live, lens, words } = props;
+  const { view, live, moment, words } = props;
   const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
-  const now = useReplay(lens, live, slowness);
-  const replay = view.past ? replayOf(view) : now;
-  const then = told(props, now);
-  const answer = useServer(view);
-  const server = then === view ? answer : null; // of the dots' moment it is not known
+  const isPast = moment !== null;
+  const replay = isPast ? replayOf(view) : live.dots;
+  const server = useServer(live, view.seq);
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
-    <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
-      >${view.past && html`<b data-test="past">${words.momentIs(view.seq, live.seq)}</b> `}${captionOf(replay, words)}
-      ${view.past && !view.state && ' ' + words.pastUnknown}</p>
-      ${!view.past && html`<label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
+    <div class=${'line caption' + (isPast ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
+      >${isPast && html`<b data-test="past">${words.momentIs(view.seq, live.seq)}</b> `}${captionOf(replay, view, server, words)}
+      ${isPast && !view.state && ' ' + words.pastUnknown}</p>
+      ${!isPast && html`<label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
         ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
-      ${replay.waiting > 0 && html`<span class="lag" role="status" data-test="lag">${words.lag(replay.waiting, then !== view)}</span>`}
-      <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}>${words.toNow}</button>`}</div>
+      ${replay.waiting > 0 && html`<span class="lag" role="status" data-test="lag">${words.lag(replay.waiting, view !== live)}</span>`}`}</div>
     <div class="stage" ref=${house}>
-      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} view=${then} />`)}</ol>
+      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} />`)}</ol>
       <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />
     </div>
-    <${Versions} view=${then} server=${server} words=${words} /></section>`;
+    <${Versions} view=${view} server=${server} words=${words} /></section>`;
 }
 
 // replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
@@ -46,18 +42,24 @@ function replayOf({ events }) {
   return { ...after({ tokens: [], step: null }, stepsOf(events.slice(-mostSteps))), waiting: 0, streams: false };
 }
 
-// told is the view that the boxes show. In the story and in a lesson it is of the dots' moment, unless the gate holds something.
-function told({ view, history }, { step, waiting, streams }) {
-  const isTold = (view.isTold || view.path.startsWith('/lesson/')) && !view.past && view.gate.parked.length === 0;
-  const then = isTold && !streams && step && waiting > 0 && viewAt(history, view, step.at(-1).seq);
-  return then && then.state ? { ...then, faults: view.faults } : view;
+// captionOf says what the dots show. If they have come to rest, and the server has what the informer has not heard of, it says that.
+function captionOf({ step, streams, waiting }, view, server, words) {
+  const [lacking] = waiting === 0 && view.chosen && !view.past ? unsent(view, server) : [];
+  if (streams || !step) {
+    return streams ? words.streams : words.nothingYet;
+  }
+  if (lacking) {
+    return words.lacks(view.chosen, lacking.kind, lacking.rv);
+  }
+  const e = step.find(({ key }) => key === view.chosen) ?? step[0];
+  const isList = ['Replace', 'ReplacedAll'].includes(e.action);
+  return `${isList ? words.listOf(e.kind) : `${e.kind || 'key'} ${e.key}`}: ${words.steps[e.action === 'panic' ? 'panic' : e.at]}`;
 }
 
-function captionOf({ step, streams }, words) {
-  if (streams) {
-    return words.streams;
-  }
-  return step ? `${step[0].kind || 'key'} ${step[0].key}: ${words.steps[step[0].action === 'panic' ? 'panic' : step[0].at]}` : words.nothingYet;
+// isLit reports whether the step that is shown is in a box. One that ends a journey is not, once all has come to rest.
+function isLit({ at }, { streams, step, waiting }, view) {
+  const rests = waiting === 0 && !view.past && ends.includes(step?.[0].at);
+  return at.some((boundary) => (streams ? view.moved[boundary] > 0 : !rests && step?.[0].at === boundary));
 }
 
 // wounded lists the faults that are on and act at an arrow or in a box.
@@ -66,33 +68,33 @@ const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
 
 function Box({ box, replay, server, ...props }) {
   const { view, words } = props;
-  const { name, does } = words.boxes[box.id];
-  const about = useMemo(() => html`<details class="about"><summary>${words.about}</summary><p>${does}</p>
-    <${Code} code=${box.code} words=${words} /><${Theirs} theirs=${box.theirs} words=${words} /></details>`, [words]);
-  const lit = box.at.some((boundary) => (replay.streams ? view.moved[boundary] > 0 : replay.step?.[0].at === boundary));
+  const { name, is, does } = words.boxes[box.id];
+  const about = useMemo(() => html`<details class="about"><summary title=${words.about} aria-label=${`${name}: ${words.about}`}>?</summary><div><p>${does}</p>
+    <${Code} code=${box.code} words=${words} /><${Theirs} theirs=${box.theirs} words=${words} /></div></details>`, [words]);
+  const lit = isLit(box, replay, view);
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
-    data-lit=${lit} data-faults=${hurt.join(' ')}>
+    style=${{ '--layer': `var(--${box.id})` }} data-lit=${lit} data-faults=${hurt.join(' ')}>
     <${Edge} box=${box} view=${view} live=${props.live} replay=${replay} />
-    <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][2]}</span>`)}</h3>
+    <h3>${name}${is && html`<small>: ${is}</small>`}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][2]}</span>`)}</h3>
+    ${about}
     <${Held} box=${box} ...${props} />
     ${box.id === 'apiserver' && view.chosen && unsent(view, server).map(({ kind, rv }) => html`<p key=${kind} class="passed unsent"
       data-test=${'unsent-' + kind}>${words.unsent(kind, rv)}</p>`)}
-    <${Passed} box=${box} view=${view} words=${words} replay=${replay} />
+    <${Passed} box=${box} view=${view} words=${words} replay=${replay} lit=${lit} />
     <div class="content">
       ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
       <${Counters} box=${box} view=${view} words=${words} />
-      ${about}
     </div>
     <div class="tray" data-tray=${box.id}></div>
   </li>`;
 }
 
 // Passed tells of the newest event of the chosen key in this box, up to the step that is replayed.
-function Passed({ box, view, words, replay }) {
+function Passed({ box, view, words, replay, lit }) {
   const newest = replay.waiting > 0 && replay.step ? replay.step.at(-1).seq : Infinity;
   const event = view.chosen && view.journey.findLast((e) => box.at.includes(e.at) && e.seq <= newest);
-  const isNow = event && replay.step?.some(({ seq }) => seq === event.seq);
+  const isNow = event && lit && replay.step?.some(({ seq }) => seq === event.seq);
   return event && html`<p class=${'passed' + (isNow ? ' now' : '')} data-test=${'passed-' + box.id} data-seq=${event.seq}
     title=${words.moment(event.us / 1e6)}>${words.what(event)}${event.rv && ' @' + event.rv}</p>`;
 }
@@ -128,10 +130,11 @@ function Counters({ box, view, words }) {
 function Held({ box, view, lens, words }) {
   const { run } = useAct(lens);
   const next = nextOf(view);
-  const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
-  return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq} class=${p === next ? 'next' : ''}
+  const held = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
+  const mine = [...held.filter((p) => p === next), ...held.filter((p) => p !== next)];
+  return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.slice(0, mostHeld).map((p) => html`<li key=${p.seq} class=${p === next ? 'next' : ''}
     data-next=${p === next}>${words.held(p)}${p === next && view.gate.parked.length > 1 && ' · ' + words.next} ${allows(view, 'step') && !view.past && html`<button type="button" class="small"
-      onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}</ul>`;
+      onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}${mine.length > mostHeld && html`<li class="more">${words.more(mine.length - mostHeld)}</li>`}</ul>`;
 }
 
 // The button copies how the function begins, for the search of an editor.

@@ -13,8 +13,7 @@ export function Journey(props) {
   const { view, live, lens, dispatch, words, choose } = props;
   const [why, setWhy] = useState(null); // {of, chain}
   const [open, setOpen] = useRemembered('open-events', false);
-  const newest = view.held?.at(-1)?.seq ?? Infinity;
-  const events = view.chosen ? view.journey.filter((e) => e.seq <= newest) : view.held ?? view.events;
+  const events = view.chosen ? view.journey : view.events;
   const ask = async (event) => {
     if (event.key !== view.chosen) {
       choose(event.key);
@@ -37,7 +36,7 @@ export function Journey(props) {
   </section>`;
 }
 
-const Layer = ({ at, words }) => html`<span class=${'layer layer-' + boxAt[at]}>${words.boxes[boxAt[at]].name}</span>`;
+const Layer = ({ at, words }) => html`<span class=${'layer layer-' + boxAt[at]} style=${{ '--layer': `var(--${boxAt[at]})` }}>${words.boxes[boxAt[at]].name}</span>`;
 
 // causes follows because from an event back to the first that is known.
 export function causes(seq, events) {

@@ -1,7 +1,7 @@
 // Lanes over time, one a layer, drawn on a canvas. The table beside it says the same to a keyboard and a screen reader.
 import { html, useEffect, useRef, useState } from './ui.js';
 import { kinds } from './fold.js';
-import { boxAt, boxes } from './places.js';
+import { boxAt, boxes, signs } from './places.js';
 
 const laneHeight = 14;
 const labelWidth = 86;
@@ -14,17 +14,14 @@ const marks = [
   { sign: '●', draw: (c, x, y) => c.arc(x, y, radius, 0, 2 * Math.PI) },
   { sign: '■', draw: (c, x, y) => c.rect(x - radius, y - radius, 2 * radius, 2 * radius) },
   { sign: '▲', draw: (c, x, y) => polygon(c, [x, y - radius - 1], [x + radius + 1, y + radius], [x - radius - 1, y + radius]) },
-  { sign: '▬', draw: (c, x, y) => c.rect(x - radius - 1, y - radius / 2, 2 * radius + 2, radius) },
 ];
 export const signOf = (kind) => marks[kind % marks.length].sign;
-const spans = [0, 1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once; 0 is all that there is
 
 // Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them. By time, one draws over a
 // part with the pointer to see it larger.
 export function Lanes({ events, line, view, live, dispatch, words, pick, children }) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
-  const [span, setSpan] = useState(0);
   const [zoom, setZoom] = useState(null); // {world, from, to}, in microseconds: what was drawn over
   const [brush, setBrush] = useState(null); // [from, to], in pixels: what is drawn over now
   const down = useRef(0); // where the pointer went down
@@ -33,8 +30,8 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
   const room = Math.max(1, width - labelWidth - radius);
   const newest = events.at(-1)?.us ?? 0;
   const oldest = events[0]?.us ?? 0;
-  const seen = part ? part.to - part.from : byTime ? span * 1000 || Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
-  const end = part ? part.to : byTime ? (view.held || span === 0 ? newest : view.us) : events.length;
+  const seen = part ? part.to - part.from : byTime ? Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
+  const end = part ? part.to : byTime ? newest : events.length;
   const from = end - seen;
   const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
 
@@ -43,6 +40,7 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
+  const onLine = Object.entries(signs).map(([what, sign]) => `${sign} ${words.marks[what]}`).join('  ');
   const informed = kinds(live);
   const all = informed.length > 0 ? informed : [...new Set(live.events.flatMap(({ kind }) => kind || []))]; // of a recording
   useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
@@ -67,24 +65,16 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
       setZoom({ world: live.world, from: start, to: Math.max(stop, start + 1) });
     }
   };
-  const see = (ms) => {
-    setSpan(ms);
-    setZoom(null);
-  };
   return html`<div class="lanes">${brush && html`<span class="brush" style=${{ left: brush[0] + 'px', width: brush[1] - brush[0] + 'px' }} />`}<canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
       data-seen=${byTime ? Math.round(seen) : 0} aria-label=${words.lanesLabel(events.length)} onClick=${click} onPointerDown=${press}
       onPointerMove=${move} onPointerUp=${release}></canvas></div>
     ${children}
     <div class="line lane-controls">
-      <button type="button" aria-pressed=${!!view.held} data-test="hold"
-        onClick=${() => dispatch({ type: 'hold', on: !view.held })}>${words.hold}</button>
       <label>${words.axis} <select value=${view.axis} data-test="axis"
         onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
-      ${byTime && html`<label>${words.span} <select value=${span} data-test="span" onChange=${(e) => see(Number(e.target.value))}>
-        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${ms === 0 ? words.allOfIt : words.milliseconds(ms)}</option>`)}</select></label>
-        <button type="button" data-test="fit" title=${words.fitDoes} onClick=${() => see(0)}>${words.fit}</button>`}
-      <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>
+      ${byTime && html`<button type="button" data-test="fit" title=${words.fitDoes} onClick=${() => setZoom(null)}>${words.fit}</button>`}
+      <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '), onLine)}</p>
     </div>`;
 }
 

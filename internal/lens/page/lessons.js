@@ -1,6 +1,7 @@
 // The lessons: a panel for the addresses #/lessons and #/lesson/ID/PHASE. PHASE is question, answer or break. Each brings
 // about the lesson's state in a new world, so each can be opened by itself.
 import { html, useEffect, useRef, useState } from './ui.js';
+import { shownIn } from './past.js';
 import { recall, remember } from './remember.js';
 import { snapshot } from './connection.js';
 import { Recorder, play, prepare, run, watchGoal } from './lessons/engine.js';
@@ -70,7 +71,7 @@ function useLesson(given, lesson, phase, isOthers) {
     const { signal } = abort;
     ending.current = abort;
     const begin = async () => {
-      await connected(signal);
+      await comes(() => recorder.now.state, signal); // the page's first snapshot
       await given.choose(lesson.key ?? web);
       await prepare(lens, recorder, lesson, phase, { signal });
       lens.skip();
@@ -80,6 +81,7 @@ function useLesson(given, lesson, phase, isOthers) {
         set({ stage: 'running' });
         const verdict = await run(lens, recorder, lesson, { signal, told });
         finish(lesson);
+        await comes(() => shownIn(recorder.now) >= (verdict.decisive?.seq ?? 0), signal); // what decides is explained when it is seen
         set({ verdict, stage: 'observed' });
         if (verdict.decisive) {
           lens.decides(verdict.decisive.seq);
@@ -100,9 +102,9 @@ function useLesson(given, lesson, phase, isOthers) {
   return { ...state, solve, lost, again };
 }
 
-// connected waits for the page's first snapshot.
-const connected = (signal) => new Promise((resolve, reject) => {
-  const check = () => { if (recorder.now.state) { end(); resolve(); } };
+// comes waits until something holds.
+const comes = (holds, signal) => new Promise((resolve, reject) => {
+  const check = () => { if (holds()) { end(); resolve(); } };
   const end = recorder.listen(check);
   signal.addEventListener('abort', () => { end(); reject(signal.reason); });
   check();

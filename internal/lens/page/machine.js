@@ -4,8 +4,8 @@ import { html, useMemo } from './ui.js';
 
 // Where each state stands, in the middle of its name.
 const places = {
-  Idle: [18, 9], ListingStreaming: [118, 9], ListingPaged: [118, 27], Stopped: [24, 27], Connecting: [36, 47], Watching: [136, 47],
-  BackingOff: [86, 68],
+  Idle: [18, 9], ListingStreaming: [118, 9], ListingPaged: [118, 25], Stopped: [24, 25], Connecting: [36, 43], Watching: [136, 43],
+  BackingOff: [86, 61],
 };
 
 // taken lists the ways between states, as the events tell them: {from, to, kind}, the newest of each kind marked as last.
@@ -28,11 +28,11 @@ export function StateMachine({ view, all, words }) {
   const order = kinds(view);
   const label = all.map(([, { kind, state }]) => `${kind}: ${state}`).join(', ');
   const newest = view.events.findLast(({ at }) => at === 'state')?.seq; // between two of these the picture is the same
-  return useMemo(() => html`<svg class="machine" viewBox="0 0 184 76" role="img" aria-label=${words.machine(label)} data-test="machine">
+  return useMemo(() => html`<svg class="machine" viewBox="0 0 184 66" role="img" aria-label=${words.machine(label)} data-test="machine">
     ${taken(view.events).map(({ from, to, last }) => html`<${Way} key=${from + to} from=${places[from]} to=${places[to]} last=${last} />`)}
     ${Object.entries(places).map(([state, [x, y]]) => {
       const here = all.filter(([, informer]) => informer.state === state);
-      return html`<g key=${state} class=${here.length > 0 ? 'now' : ''}><text x=${x} y=${y + 3}>${state}</text>
+      return html`<g key=${state} class=${here.length > 0 ? 'now' : ''}><text x=${x} y=${y + 3}>${state}${state === 'ListingStreaming' && html`<title>${words.beginsWithList}</title>`}</text>
         ${here.map(([name, { kind }], i) => html`<circle key=${name} class=${'color-' + order.indexOf(kind)} cx=${x + (i - (here.length - 1) / 2) * 9}
           cy=${y - 8} r="3.5" data-test=${'state-' + name} data-state=${state}><title>${kind}</title></circle>`)}</g>`;
     })}

@@ -6,7 +6,7 @@ export const mostTokens = 8; // that are kept: those that moved last
 
 // A change begins where it is sent or written, a key where it is queued. What else is seen first comes from the box before.
 const begins = ['sent', 'written'];
-const ends = ['returned', 'forgotten', 'reconciled'];
+export const ends = ['returned', 'forgotten', 'reconciled'];
 const before = Object.fromEntries(boxes.flatMap(({ at }, i) => at.map((boundary) => [boundary, boxes.at(i - 1).id])));
 
 // stepsOf gathers events that are shown at once: those of one call of an observer. What has no key moves nothing.

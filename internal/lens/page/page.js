@@ -9,7 +9,7 @@ import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
 import { Look } from './look.js';
 import { Play, isPlayed } from './play.js';
-import { momentIn, viewAt } from './past.js';
+import { momentIn, toldIn, viewAt } from './past.js';
 import { Sessions } from './sessions.js';
 import { Linked } from './share.js';
 import { Help } from './shortcuts.js';
@@ -33,9 +33,10 @@ export default function Page(props) {
     deps=${deps} ...${props} />`);
   // Of the pictures, the house is drawn in one turn, and all else in the other: see draw.
   const rests = (isHouse) => props.only === (isHouse ? 'rest' : 'house');
+  const tools = html`<aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>`;
   const guarded = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(false)} ...${props} />`;
   const moment = momentIn(view);
-  const shown = { ...props, moment, live: view, view: moment === null ? view : viewAt(props.history, view, moment) };
+  const shown = { ...props, moment, live: view, view: moment === null ? told(props) : viewAt(props.history, view, moment) };
   const picture = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(part === House)} ...${shown} />`;
   return html`
     <a class="skip" href="#main" onClick=${(e) => focusOn(e, 'main')}>${words.toMain}</a>
@@ -53,9 +54,16 @@ export default function Page(props) {
           ? html`<${Guard} part=${Lessons} rests=${rests(false)} lens=${lens} lang=${view.lang} page=${words} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
         ${way !== 'learn' && html`<aside class="way-panel" aria-label=${words[way]}>${guarded(way === 'look' ? Look : Play)}</aside>`}
-        <aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>
+        ${way === 'learn' ? html`<details class="tools"><summary data-test="tools">${words.side}</summary>${tools}</details>` : tools}
       </div>
     </div>`;
+}
+
+// told is the view of the moment that the dots show, as far as it is known, with the faults of now.
+function told({ view, history }) {
+  const seq = toldIn(view);
+  const then = seq !== null && viewAt(history, view, seq);
+  return then && then.state ? { ...then, faults: view.faults } : view;
 }
 
 // focusOn puts the focus on a part. What follows # in the address stays: it is the page's place.

@@ -11,7 +11,7 @@ export function Key({ name, view, choose }) {
 }
 
 // Keys shows the first of some keys, and how many there are in all.
-export function Keys({ keys, most = 4, n = keys.length, words, ...rest }) {
+export function Keys({ keys, most = 2, n = keys.length, words, ...rest }) {
   if (n === 0) {
     return html`<span class="none">${words.none}</span>`;
   }

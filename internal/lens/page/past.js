@@ -16,11 +16,19 @@ export function keep(history, view) {
 // momentIn returns the seq of the moment that is looked back at, or null for now.
 export const momentIn = ({ moment, world, seq }) => (moment?.world === world && moment.seq < seq ? moment.seq : null);
 
+// toldIn returns the seq of the moment that the dots show in the story and in a lesson, or null for now. All else shows it too.
+export function toldIn({ isTold, path, dots: { step, waiting } }) {
+  return (isTold || path.startsWith('/lesson/')) && step && waiting > 0 ? step.at(-1).seq : null;
+}
+
+// shownIn returns the seq of the newest event that the page shows.
+export const shownIn = (view) => momentIn(view) ?? toldIn(view) ?? view.seq;
+
 // viewAt returns the view after the event seq. What the layers held before the first view that is kept is not known.
 export function viewAt(history, view, seq) {
   const upTo = (events) => events.filter((e) => e.seq <= seq);
   const events = upTo(view.events);
-  const now = { seq, us: events.at(-1)?.us ?? 0, events, journey: upTo(view.journey), held: null, past: true };
+  const now = { seq, us: events.at(-1)?.us ?? 0, events, journey: upTo(view.journey), past: true };
   now.moved = moved(events.filter((e) => e.seq === seq));
   const kept = history.findLast((h) => h.seq <= seq);
   if (!kept) {
@@ -31,16 +39,33 @@ export function viewAt(history, view, seq) {
   return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores, since) };
 }
 
-// sized is the kept state, with as many objects as the stores have that changed since, and the newest versions that came.
+// sized is the kept state, with what has changed since: how many objects the stores have, the newest versions and states, and the keys in the workqueue.
 function sized({ state, stores: before }, stores, since) {
   const entries = Object.entries(state.informers).map(([name, informer]) => {
     const size = (of) => Object.keys(of[name]?.objects ?? {}).length;
     const newest = (rv, at) => newer(rv, since.filter((e) => e.at === at && e.kind === informer.kind));
-    return [name, { ...informer, objects: informer.objects + size(stores) - size(before), rv: newest(informer.rv, 'stored'),
+    const { action } = since.findLast((e) => e.at === 'state' && e.kind === informer.kind) ?? { action: informer.state };
+    return [name, { ...informer, state: action, objects: informer.objects + size(stores) - size(before), rv: newest(informer.rv, 'stored'),
       last_sync_rv: newest(informer.last_sync_rv, 'handed') }];
   });
   const server = state.server && { ...state.server, revision: newer(state.server.revision, since.filter(({ at }) => at === 'sent')) };
-  return { ...state, informers: Object.fromEntries(entries), ...(server && { server }) };
+  const workqueue = state.workqueue && since.filter(({ key }) => key).reduce(worked, state.workqueue);
+  return { ...state, informers: Object.fromEntries(entries), workqueue, ...(server && { server }) };
+}
+
+// worked is the workqueue after an event. What leaves no event, such as that a delayed key is due, is not known.
+function worked(queue, { at, key, action, us, delay_us: delay = 0 }) {
+  const { ready = [], processing = [], dirty = [], delayed = [] } = queue;
+  const without = (keys) => keys.filter((other) => other !== key);
+  const isTaken = processing.includes(key);
+  const changed = {
+    queued: action === 'Add' && (isTaken ? { dirty: [...without(dirty), key] } : !ready.includes(key) && { ready: [...ready, key] }),
+    taken: { ready: without(ready), processing: [...without(processing), key], delayed: delayed.filter((d) => d.key !== key) },
+    forgotten: isTaken && { processing: without(processing), dirty: without(dirty), ready: dirty.includes(key) ? [...ready, key] : ready },
+    putoff: { processing: without(processing), delayed: [...delayed.filter((d) => d.key !== key), { key, due_us: us + delay }] },
+  }[at] || {};
+  const grown = (name, before) => (changed[name] ?? before).length - before.length;
+  return { ...queue, ...changed, len: queue.len + grown('ready', ready), delayed_n: queue.delayed_n + grown('delayed', delayed) };
 }
 
 const newer = (rv, events) => events.reduce((most, e) => (Number(e.rv ?? 0) > Number(most ?? 0) ? e.rv : most), rv);

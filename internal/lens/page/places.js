@@ -76,3 +76,6 @@ export const wounds = {
 
 // boxAt[boundary] is the box that a boundary belongs to.
 export const boxAt = Object.fromEntries(boxes.flatMap(({ id, at }) => at.map((boundary) => [boundary, id])));
+
+// signs are those of the marks on the time line, and in the lanes.
+export const signs = { fault: '✂', relist: '≡', tombstone: '✝', conflict: '≠', panic: '!', failed: '×', decisive: '★' };

@@ -1,4 +1,4 @@
-// Play: the three things to do first. What more can be done is folded away below them.
+// Play: the three things to do first. A deletion that nobody is told of is one experiment, beside the cut. What more can be done is folded away below them.
 import { allows } from './fold.js';
 import { service } from './acts.js';
 import { html, useRef } from './ui.js';
@@ -31,12 +31,15 @@ export function Play(props) {
     await run(paused ? 'run' : 'pause');
   };
   const cut = !!view.faults.cut;
+  const experiment = html`<p class="line"><button type="button" data-test="play-delete" disabled=${!there || busy}
+      onClick=${() => run('delete', { kind: 'Service', key })}>${words.cutDelete}</button>
+    <button type="button" data-test="play-compact" onClick=${() => run('fault', { name: 'compact', on: true })}>${words.faults.compact[0]}</button></p>`;
   return html`<section class="play" aria-labelledby="play-title"><h2 id="play-title">${words.play}</h2>
     <${Story} ...${props} />
     <${Way} name="make" does=${words.makeDoes} off=${busy} onClick=${make}>${there ? words.makeChange : words.makeCreate}<//>
-    <${Way} name="cut" does=${cut ? words.cutMendDoes : words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
+    <${Way} name="cut" more=${experiment} does=${cut ? words.cutMendDoes : words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
       >${cut ? words.cutMend : words.cutBreak}<//>
-    <${Way} name="slowly" does=${paused ? words.slowlyEndDoes : words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.slowlyEnd : words.slowly}<//>
+    <${Way} name="slowly" does=${paused ? words.slowlyEndDoes : words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.run : words.slowly}<//>
     <${Refusal} error=${error} />
   </section>`;
 }
@@ -44,7 +47,7 @@ export function Play(props) {
 // isPlayed reports whether all three can be done.
 export const isPlayed = (view) => ['apply', 'fault', 'pause', 'run'].every((act) => allows(view, act));
 
-function Way({ name, does, off, pressed, onClick, children }) {
+function Way({ name, does, more, off, pressed, onClick, children }) {
   return html`<div class="way"><button type="button" data-test=${'play-' + name} disabled=${!!off} aria-pressed=${pressed}
-    onClick=${onClick}>${children}</button><p>${does}</p></div>`;
+    onClick=${onClick}>${children}</button>${more}<p>${does}</p></div>`;
 }

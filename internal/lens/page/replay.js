@@ -1,16 +1,17 @@
 // The replay: what happened is shown again, slowly, one step after the other. It is behind the boxes, which show what is. Where too much
 // waits, the dots go at once to where the last step has brought them.
 import { after, pauseAfter, stepsOf } from './motion.js';
-import { useEffect, useMemo, useRef, useState } from './ui.js';
 
 const mostWaiting = 80; // steps; where more wait, it is a stream, and nobody can follow a dot
 const calmest = 40; // steps at once, below which a stream is dots again
 const calmAfter = 1000; // milliseconds without an event, after which a stream is over
+export const slownesses = [1000, 100, 1]; // 1 is no slow motion
 const nothing = { tokens: [], step: null };
 
-// replayer shows what it takes, slowly: show({tokens, step}) with each step, and stream(is) when all is too fast for dots, and when it is
-// not any more. speed() is that of pauseAfter.
-export function replayer({ show, stream, speed }) {
+// replayer shows what it takes, slowly: show({tokens, step, waiting, streams}): the dots, the step that is shown, how many events wait
+// for their turn, and whether all is too fast for dots. speed() is that of pauseAfter, and a step stands for stands(step) milliseconds
+// at least.
+export function replayer({ show, speed, stands }) {
   let queue = [];
   let timer = 0;
   let calming = 0;
@@ -19,6 +20,7 @@ export function replayer({ show, stream, speed }) {
   let isStream = false;
   let first = true; // what a page finds when it is opened may be long over
 
+  const say = () => show({ ...(isStream ? nothing : now), waiting: queue.flat().length, streams: isStream });
   const clear = () => {
     clearTimeout(timer);
     [queue, timer] = [[], 0];
@@ -31,75 +33,52 @@ export function replayer({ show, stream, speed }) {
     }
     queue = queue.slice(1);
     now = after(now, [step]);
-    show(now);
-    timer = setTimeout(next, pauseAfter(step, following, speed()));
+    say();
+    timer = setTimeout(next, Math.max(pauseAfter(step, following, speed()), stands(step)));
   };
   const forget = () => {
     clear();
     now = nothing;
-    show(now);
-  };
-  const begin = (number) => {
-    if (world !== number) {
-      world = number;
-      forget();
-    }
+    say();
   };
   const skip = () => {
     now = after(now, queue);
     clear();
-    show(now);
+    say();
   };
   const calm = () => {
     isStream = false;
-    stream(false);
-    show(now);
+    say();
   };
   const take = (events, view) => {
-    begin(view.world);
-    if (view.gate.muted) {
+    if (world !== view.world || (view.gate.muted && now !== nothing)) {
+      world = view.world;
       forget();
+    }
+    if (view.gate.muted || events.length === 0) {
       return;
     }
     queue = [...queue, ...stepsOf(events)];
+    const was = isStream;
     const tooMany = view.sampled || queue.length > (isStream ? calmest : mostWaiting);
     isStream = tooMany && !first;
-    stream(isStream);
     first = false;
     clearTimeout(calming);
     if (isStream) { // nobody sees the dots meanwhile, so that nothing is drawn for them
       now = after(now, queue);
       clear();
       calming = setTimeout(calm, calmAfter);
-    } else if (tooMany) {
+    }
+    if (isStream && was) {
+      return;
+    }
+    if (tooMany) {
       skip();
     } else if (timer === 0 && queue.length > 0) {
       next();
+    } else {
+      say();
     }
   };
-  const end = () => {
-    clear();
-    clearTimeout(calming);
-  };
-  return { take, skip, begin, forget, end, waiting: () => queue.flat().length };
-}
-
-// useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many events wait for their turn,
-// whether all is too fast for dots, and what ends the waiting.
-export function useReplay(lens, view, slowness) {
-  const [shown, show] = useState(nothing);
-  const [streams, stream] = useState(false);
-  const speed = useRef(slowness);
-  speed.current = slowness;
-  const replay = useMemo(() => replayer({ show, stream, speed: () => speed.current }), []);
-  const still = view.gate.muted || streams;
-
-  useEffect(() => {
-    const ends = [lens.events(replay.take), lens.skips(replay.skip), replay.end];
-    return () => ends.forEach((end) => end());
-  }, []);
-  useEffect(() => replay.begin(view.world), [view.world]);
-  useEffect(replay.forget, [view.gate.muted]);
-  const waiting = still ? 0 : replay.waiting();
-  return { ...(still ? nothing : shown), waiting, streams, skip: replay.skip };
+  return { take, skip };
 }

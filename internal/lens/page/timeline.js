@@ -1,6 +1,6 @@
 // The time line: one slider over all that was seen, with marks, steps to the next event, box and mark, a slow replay, and
-// the way back to now.
-import { boxAt } from './places.js';
+// the way to now.
+import { boxAt, signs } from './places.js';
 import { html, useEffect, useMemo, useState } from './ui.js';
 import { marksOf, momentIn } from './past.js';
 import { pauseAfter } from './motion.js';
@@ -8,7 +8,6 @@ import { useSlowly } from './parts.js';
 import { Share } from './share.js';
 import { useShortcuts } from './shortcuts.js';
 
-const signs = { fault: '✂', relist: '≡', tombstone: '✝', conflict: '≠', panic: '!', failed: '×', decisive: '★' };
 const quarter = 4; // times as long as it took
 
 // marksIn lists what stands out, with the moment that decides the lesson.
@@ -67,7 +66,7 @@ export function Timeline(props) {
   const moves = {
     markBack: () => step(neighbour, -1, marksNow), boxBack: () => step(otherBox, -1, () => path), stepBack: () => step(neighbour, -1, events),
     markOn: () => step(neighbour, 1, marksNow), boxOn: () => step(otherBox, 1, () => path), stepOn: () => step(neighbour, 1, events),
-    play, now: () => leave(last),
+    play, now: () => (moment === null ? lens.skip() : leave(last)),
   };
   useShortcuts(moves);
   const marks = useSlowly(live, () => html`<${Marks} marks=${marksIn(live, history)} first=${first} last=${last} at=${moment} goTo=${leave} words=${words} />`);
@@ -75,15 +74,16 @@ export function Timeline(props) {
   const button = (name, test, sign, isOff) => html`<button type="button" class="small" aria-label=${words.moves[name]} title=${words.moves[name]}
     aria-disabled=${isOff} data-test=${test} onClick=${moves[name]}>${sign}</button>`;
   const isNow = moment === null;
+  const isShown = isNow && live.dots.waiting === 0; // by the dots, too
   return html`<div class=${'line timeline' + (isNow ? '' : ' past')} role="group" aria-label=${words.timeline} data-test="timeline">
-    ${button('markBack', 'mark-back', '⇤')}${button('boxBack', 'box-back', '«')}${button('stepBack', 'step-back', '◀')}
+    ${button('markBack', 'mark-back', '⇤')}${button('boxBack', 'box-back', '«')}${button('stepBack', 'step-back', '‹')}
     <button type="button" class="small" aria-label=${words.moves.play} title=${words.moves.play} aria-pressed=${isPlaying} data-test="play-slowly-on"
       onClick=${play}>${isPlaying ? '■' : '¼×'}</button>
-    ${button('stepOn', 'step-on', '▶', isNow)}${button('boxOn', 'box-on', '»', isNow)}${button('markOn', 'mark-on', '⇥', isNow)}
+    ${button('stepOn', 'step-on', '›', isNow)}${button('boxOn', 'box-on', '»', isNow)}${button('markOn', 'mark-on', '⇥', isNow)}
     <div class="track">${marks}<input type="range" min=${first} max=${last} value=${at} data-test="moment" aria-label=${words.timeline}
       aria-valuetext=${words.momentIs(at, last)} onInput=${(e) => leave(Number(e.target.value))} /></div>
-    <span class="unseen" role="status" data-test="mark-is">${here.map(({ what, name }) => words.marks[what] + ' ' + name).join(', ')}</span>
-    <button type="button" aria-disabled=${isNow} data-test="now" onClick=${moves.now}>${words.now}</button>
+    <span class="unseen" role="status" data-test="mark-is">${here.map((mark) => nameOf(mark, words)).join(', ')}</span>
+    <button type="button" aria-disabled=${isShown} data-test="now" title=${words.moves.now} onClick=${moves.now}>${words.now}</button>
     <${Share} ...${props} />
   </div>`;
 }
@@ -99,9 +99,11 @@ export function otherBox(path, seq, by) {
   return neighbour(path.filter((e) => boxAt[e.at] !== here), seq, by);
 }
 
+const nameOf = ({ what, name }, words) => [words.marks[what], name].filter(Boolean).join(': ');
+
 function Marks({ marks, first, last, at, goTo, words }) {
   const left = (seq) => `${(100 * (seq - first)) / Math.max(1, last - first)}%`;
   return marks.slice(-100).map(({ seq, what, name }) => html`<span key=${what + seq + name} class=${`mark-${what}` + (seq === at ? ' here' : '')}
-    style=${{ left: left(seq) }} title=${words.marks[what] + ' ' + name} data-test=${'mark-' + what} data-seq=${seq} onClick=${() => goTo(seq)}
+    style=${{ left: left(seq) }} title=${nameOf({ what, name }, words)} data-test=${'mark-' + what} data-seq=${seq} onClick=${() => goTo(seq)}
     >${signs[what]}</span>`);
 }

@@ -5,11 +5,12 @@ import { html, useEffect, useMemo, useState } from './ui.js';
 
 const none = 'none'; // it was there and is not, or is not there
 
+const rvOf = (e) => (!e ? '' : ['DELETED', 'DELETE', 'OnDelete', 'removed'].includes(e.action) ? none : e.rv);
+
 // versionsOf returns, for each kind that has the key, its version in each place: [name, rv]; rv is '' where it is not
 // known. The server's is what it answered when it was asked, in {got, seq}, or the newest that it sent.
 export function versionsOf(view, server) {
   const newest = (kind, at, handler) => view.journey.findLast((e) => e.kind === kind && at.includes(e.at) && (!handler || e.handler === handler));
-  const rvOf = (e) => (!e ? '' : ['DELETED', 'DELETE', 'OnDelete', 'removed'].includes(e.action) ? none : e.rv);
   return Object.entries(view.state?.informers ?? {}).sort().reverse().flatMap(([name, { kind, handlers }]) => {
     const last = newest(kind, ['sent', 'decoded']);
     const sent = rvOf(last);
@@ -33,8 +34,8 @@ export const differs = ([[, server]], rv) => server !== '' && rv !== '' && rv !=
 // isWhole reports whether all keys of a store are listed.
 const isWhole = (store) => !!store && Object.keys(store.objects).length < keepObjects;
 
-// answerAt returns what the server said last about the chosen object, up to the moment that is shown; null is nothing.
-export const answerAt = (answers, about, seq) => answers.findLast((a) => a.about === about && a.seq <= seq) ?? null;
+// answerAt returns what the server had said last about the chosen object, up to the event seq; null is nothing.
+export const answerAt = (answers, about, seq) => answers.findLast((a) => a.about === about && a.heard <= seq) ?? null;
 
 const gathers = 100; // milliseconds, after which a question is asked
 const mostAnswers = 200;
@@ -56,25 +57,25 @@ export function asker(answer) {
       wanted = null;
       const got = await versions(asked.key).catch(() => null); // a server that is down keeps what it has
       if (got) {
-        answer({ ...asked, got });
+        answer({ ...asked, got: got.versions, heard: got.seq });
       }
     }
     isAsking = false;
   };
 }
 
-// useServer asks the server for its versions of the chosen object whenever it may have changed. It is null where that
-// cannot be asked, and for a moment at which it was not.
-export function useServer(view) {
+// useServer asks the server for its versions of the chosen object whenever it may have changed, and returns the answer as it was at
+// the moment seq. It is null where that cannot be asked, and for a moment at which it was not.
+export function useServer(view, seq) {
   const [answers, setAnswers] = useState([]); // oldest first
   const ask = useMemo(() => asker((answer) => setAnswers((old) => [...old, answer].slice(-mostAnswers))), []);
   const about = `${view.world} ${view.chosen}`;
   useEffect(() => {
-    if (view.chosen && view.state?.server && !view.past) {
+    if (view.chosen && view.state?.server) {
       ask({ key: view.chosen, about, seq: view.seq });
     }
   }, [about, view.state?.server?.revision, view.seq]);
-  return answerAt(answers, about, view.seq);
+  return answerAt(answers, about, seq);
 }
 
 export function Versions({ view, server, words }) {

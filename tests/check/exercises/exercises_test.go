@@ -81,18 +81,17 @@ return c`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
-		`r := l.reg
-r.mu.Lock()
-defer r.mu.Unlock()
-for r.waiting == 0 && !r.closed {
-	l.wake.Wait()
+		`b.mu.Lock()
+defer b.mu.Unlock()
+for len(b.waiting) == 0 && !b.nothingComes {
+	b.wake.Wait()
 }
-if r.waiting == 0 || isClosed(l.dropped) {
+if len(b.waiting) == 0 {
 	return nil
 }
-batch = l.buf
-l.buf = l.buf[:0]
-r.waiting, r.underWay = 0, len(batch)
+batch := b.waiting
+b.waiting = b.waiting[:0]
+b.callsLeft = len(batch)
 return batch`,
 	},
 	"06": {

@@ -61,7 +61,7 @@ func TestAxe_FindsNothingSeriousOnAnyView(t *testing.T) {
 			b.isAccessible("all events, everything unfolded, an error")
 			b.chooses(web)
 			b.until(`lens.view().journey.some((e) => e.at === 'stored')`)
-			b.click("hold") // or the table goes on
+			b.rests() // or the table goes on
 			b.click("events", " tr[data-at=stored] td:last-child button")
 			b.sees("why")
 			b.enter("breakpoint-form", "popped")

@@ -153,6 +153,15 @@ func TestActs_TheServersErrorsAreShown(t *testing.T) {
 	b.says("error", "not found")
 }
 
+// pausesTheChosenKey lets all go but what is of the chosen key.
+func (b *tab) pausesTheChosenKey() {
+	b.t.Helper()
+	b.click("pause-only", ":not(:checked)")
+	b.sees("pause", "[aria-disabled=false]")
+	b.click("pause")
+	b.sees("pause", "[aria-disabled=true]")
+}
+
 // The path of a change of a Service up to its handlers.
 var forth = []string{"apiserver", "listwatch", "reflector", "deltafifo", "indexer", "handlers"}
 
@@ -161,8 +170,7 @@ func TestStep_AnEventGoesFromBoxToBox(t *testing.T) {
 	b := open(t, "")
 	b.isIn("Watching")
 	b.chooses(web)
-	b.click("pause-key")
-	b.sees("pause-key", "[aria-disabled=true]")
+	b.pausesTheChosenKey()
 	b.applies("without")
 	for i, box := range forth {
 		b.sees("parked-"+box, " [data-next=true]")
@@ -176,7 +184,7 @@ func TestStep_AnEventGoesFromBoxToBox(t *testing.T) {
 	b.sees("run", "[aria-disabled=true]")
 	b.says("objects-services", "2")
 	b.until(`lens.view().journey.some((e) => e.at === 'reconciled')`)
-	b.click("hold") // or the table goes on
+	b.rests() // or the table goes on
 	b.click("events", " tr[data-at=reconciled] button")
 	b.sees("why")
 	why := b.text("why")

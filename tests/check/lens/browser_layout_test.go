@@ -75,6 +75,72 @@ func TestCaption_IsNotCut(t *testing.T) {
 	}
 }
 
+// halves lists the rows of the boxes that are seen in part.
+const halves = `[...document.querySelectorAll('.content')].flatMap((box) => {
+  const { bottom, right } = box.getBoundingClientRect();
+  const isHalf = (e) => e.getBoundingClientRect().left < right - 1 && e.getBoundingClientRect().bottom > bottom + 1;
+  return [...box.querySelectorAll('p, li, tr, dt, dd')].filter(isHalf).map((e) => e.textContent);
+})`
+
+// What has no room in a box is not there at all, and what is asked about always is.
+func TestBoxes_ARowIsWholeOrNotThere(t *testing.T) {
+	t.Parallel()
+	b := open(t, "", chromedp.EmulateViewport(1280, 800))
+	b.isIn("Watching")
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.enter("fault-slow-ms", "600000")
+	b.enter("fault-slow-handler", "audit")
+	b.switches("slow", true)
+	b.enter("storm-objects", "20")
+	b.enter("storm-changes", "100")
+	b.click("storm")
+	b.until(`lens.view().state.informers.services.handlers.some(({ Depth }) => Depth > 50)`)
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.click("play-make")
+	b.sees("unsent-Service")
+	for _, place := range []string{"#", "#/lessons"} { // the boxes of a lesson are narrower
+		b.do(goTo(place))
+		for _, lang := range []string{"zh", "en"} {
+			b.click("lang-" + lang)
+			b.until(fmt.Sprintf(`document.documentElement.lang === %q`, lang))
+			b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`)
+			assert.Empty(t, eval[[]string](b, halves), "%s in %s", place, lang)
+			const isWhole = `['[data-test=box-indexer] [data-key="default/web"]', '[data-test=backlog-services-audit]'].every((name) => {
+  const e = document.querySelector(name);
+  const { bottom, right } = e.closest('.content').getBoundingClientRect();
+  const mine = e.getBoundingClientRect();
+  return mine.bottom <= bottom + 1 && mine.right <= right + 1 && e.scrollWidth <= e.clientWidth + 1;
+})`
+			assert.True(t, eval[bool](b, isWhole), "%s in %s", place, lang)
+		}
+	}
+	b.says("box-indexer", "and 21 more")
+}
+
+// Three buttons of Play are one experiment.
+func TestPlay_ADeletionThatNobodyIsToldOfIsOneClickEach(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.sees("play-delete", ":disabled") // there is none
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.click("play-delete")
+	b.says("unsent-Service", "DELETE Service")
+	b.says("caption", "the server has deleted this Service, and no watch has told of it")
+	b.click("play-compact")
+	b.click("play-cut")
+	b.sees("mark-tombstone")
+	b.sees("play-delete", ":disabled")
+	b.worldRests()
+	b.skips()
+	b.until(`!document.querySelector('.box.lit')`) // nothing happens any more
+}
+
 func TestSections_RememberWhatWasOpen(t *testing.T) {
 	t.Parallel()
 	b := open(t, "")

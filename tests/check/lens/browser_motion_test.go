@@ -50,7 +50,7 @@ func (b *tab) worldRests() {
 func (b *tab) replayed() {
 	b.t.Helper()
 	b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)
-  && document.querySelector('[data-test=skip]').disabled`)
+  && document.querySelector('[data-test=now]').ariaDisabled === 'true'`)
 }
 
 // rests waits until nothing happens, and nothing is replayed.
@@ -64,9 +64,9 @@ func (b *tab) rests() {
 func (b *tab) skips() {
 	b.t.Helper()
 	b.until(`(() => {
-  const skip = document.querySelector('[data-test=skip]');
-  skip.click();
-  return skip.disabled;
+  const now = document.querySelector('[data-test=now]');
+  now.click();
+  return now.ariaDisabled === 'true';
 })()`)
 }
 
@@ -154,12 +154,11 @@ func TestMotion_InTheStoryAndInLessonsThereIsOneTime(t *testing.T) {
 			b.until(`document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`) // all is drawn
 			const shows = `document.querySelector('[data-test=objects-services]').textContent === String(lens.view().state.informers.services.objects%s)`
 			b.until(fmt.Sprintf(shows, " - 1"))
-			b.until(`window.answer?.Ingress`)
+			b.until(`window.answer?.versions.Ingress`)
 			eval[any](b, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))`)
 			b.until(`!document.querySelector('[data-test^=unsent]')`)
-			b.says("version-Service-server", "last sent")
 			b.says("version-Service-store", "none")
-			b.click("skip")
+			b.click("now")
 			b.until(fmt.Sprintf(shows, ""))
 			b.says("version-Ingress-server", "server")
 		})

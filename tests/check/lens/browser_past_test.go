@@ -82,7 +82,7 @@ func TestPast_MarksShowWhatStandsOut(t *testing.T) {
 	b.deletes()
 	b.click("fault-compact")
 	b.click("play-cut")
-	b.says("listed-Service", "1 object, 1 missing → ✝ tombstone")
+	b.says("listed-Service", "1, 1 missing → ✝")
 	b.sees("mark-tombstone")
 	b.click("mark-tombstone")
 	b.says("caption", "a handler is told of it")

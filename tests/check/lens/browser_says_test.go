@@ -89,8 +89,7 @@ func TestLessons_HintsLeadToTheGoal(t *testing.T) {
 		b.click("breakpoint-list", " button")
 		b.click("box-indexer", " .rows .key[data-key='default/kubernetes']")
 		b.sees("box-indexer", " .rows .key[data-key='default/kubernetes'][aria-pressed=true]")
-		b.click("pause-key")
-		b.sees("pause-key", "[aria-disabled=true]")
+		b.pausesTheChosenKey()
 		b.letGoExcept("workqueue")
 		b.applies("change")
 		b.says("queue-dirty", web)
@@ -123,6 +122,7 @@ func TestLessons_TheGoalStaysInView(t *testing.T) {
 	t.Parallel()
 	b := open(t, "#/lesson/deltas/break")
 	b.sees("stage", "[data-stage=trying]")
+	b.click("tools") // folded away under a lesson
 	b.click("break-title")
 	b.sees("break", "[open]")
 	eval[any](b, `document.querySelector('[data-test=fault-panic]').scrollIntoView({ block: 'end' })`)

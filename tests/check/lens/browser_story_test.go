@@ -12,6 +12,8 @@ const recordStory = `window.told = {};
 new MutationObserver(() => {
   const scene = document.querySelector('[data-test=story]')?.dataset.scene;
   if (scene === undefined) return;
+  const step = document.querySelector('[data-test=caption]');
+  if (step.textContent.startsWith('Service default/web')) (told.steps ??= new Set()).add(scene + ' ' + step.dataset.step);
   told[scene] = document.querySelector('[data-test=story-caption]').textContent;
   told.differs ||= !!document.querySelector('[data-test=version-Service-store][data-differs=true]');
   told.ingress ||= document.querySelector('[data-test=objects-ingresses]')?.textContent.includes('1');
@@ -29,6 +31,10 @@ func TestStory_IsToldOnAFirstVisit(t *testing.T) {
 	b.until(`['0', '1', '2', '3', '4', '5', '6'].every((scene) => told[scene])`)
 	assert.Contains(t, eval[string](b, `told[0]`), "A Service is created")
 	assert.True(t, eval[bool](b, `told.ingress && told.differs`))
+	// A caption is never seen beside another moment of the dot than its own.
+	for _, step := range eval[[]string](b, `[...told.steps]`) {
+		assert.Regexp(t, `^(0 sent|1 (decoded|handed|popped|stored|called|returned)|2 (called|returned)|5 (stored|called|returned))$`, step)
+	}
 	b.until(`Object.keys(lens.view().faults).length === 0`)
 	b.says("objects-services", "1")
 	b.isAccessible("the story's end")

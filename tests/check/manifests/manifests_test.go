@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -56,6 +57,7 @@ func TestManifests_DecodeStrictlyAndHangTogether(t *testing.T) {
 			deployment := only[*appsv1.Deployment](t, objects)
 			if way != Namespaced {
 				require.Equal(t, Namespace, only[*corev1.Namespace](t, objects).Name)
+				require.IsType(t, &corev1.Namespace{}, objects[0], "it is applied before what is in it")
 			}
 			require.Equal(t, account.Name, deployment.Spec.Template.Spec.ServiceAccountName)
 			require.Equal(t, deployment.Spec.Selector.MatchLabels, only[*policyv1.PodDisruptionBudget](t, objects).Spec.Selector.MatchLabels)
@@ -185,6 +187,34 @@ func TestManifests_ShardsNeedLeasesInTheirOwnNamespaceOnly(t *testing.T) {
 	require.Contains(t, args, "--shards=256")
 	require.Contains(t, args, "--shard-by=namespace")
 	require.NotContains(t, args, "--leader-elect")
+}
+
+// The kustomization that the README shows, beside a copy of the repository: it adds options, and loses none.
+func TestManifests_TheReadmesKustomizationAddsOptions(t *testing.T) {
+	readme, err := os.ReadFile(deploy + "/README.md")
+	require.NoError(t, err)
+	_, block, _ := strings.Cut(string(readme), "```yaml\n")
+	block, _, found := strings.Cut(block, "```")
+	require.True(t, found)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir+"/glasswatch/deploy", os.DirFS(deploy)))
+	require.NoError(t, os.Mkdir(dir+"/mine", 0o700))
+	require.NoError(t, os.WriteFile(dir+"/mine/kustomization.yaml", []byte(block), 0o600))
+	objects, err := Load(dir, "mine")
+	require.NoError(t, err)
+	var args []string
+	for _, object := range objects {
+		if object.GetKind() == "Deployment" {
+			containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+			require.NoError(t, err)
+			args, _, err = unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+			require.NoError(t, err)
+		}
+	}
+	before := only[*appsv1.Deployment](t, typed(t, Cluster)).Spec.Template.Spec.Containers[0].Args
+	require.Contains(t, before, "--leader-elect")
+	require.Contains(t, before, "--host=example.com", "a default that is not written down is not noticed")
+	require.Equal(t, append(before, "--host=apps.example.com", "--ingress-class=nginx"), args)
 }
 
 // Every file in deploy/ takes part in one of the ways, so that none rots.

@@ -74,7 +74,9 @@ func (s *server) newNamespace() string {
 // roots are the paths of the resources that checks use, without their namespaces.
 var roots = map[string]string{
 	"configmaps": "/api/v1", "services": "/api/v1", "pods": "/api/v1", "events": "/api/v1", "secrets": "/api/v1",
-	"persistentvolumeclaims": "/api/v1", "jobs": "/apis/batch/v1", "deployments": "/apis/apps/v1", "statefulsets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1", "leases": "/apis/coordination.k8s.io/v1",
+	"persistentvolumeclaims": "/api/v1", "replicationcontrollers": "/api/v1", "deployments": "/apis/apps/v1", "statefulsets": "/apis/apps/v1",
+	"replicasets": "/apis/apps/v1", "daemonsets": "/apis/apps/v1", "jobs": "/apis/batch/v1", "cronjobs": "/apis/batch/v1",
+	"rolebindings": "/apis/rbac.authorization.k8s.io/v1", "poddisruptionbudgets": "/apis/policy/v1", "horizontalpodautoscalers": "/apis/autoscaling/v2", "ingresses": "/apis/networking.k8s.io/v1", "leases": "/apis/coordination.k8s.io/v1",
 }
 
 // path is that of a resource in the check's namespace, of an object in it, or of a subresource of that.

@@ -10,6 +10,6 @@ func table() []check {
 		starts, events,
 		creations, validation, updates, status, patches, applies,
 		deletions, finalizers, garbage, namespacesGroup,
-		definitionsGroup, versionsGroup, statefulSets, jobs,
+		definitionsGroup, versionsGroup, statefulSets, jobs, kinds, fixedGroup, templates, definedMore,
 	)
 }

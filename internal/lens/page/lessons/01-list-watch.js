@@ -8,10 +8,7 @@ const replaces = (events) => at(events, 'handed', { kind: 'Service', action: 'Re
 export default {
   id: 'list-watch',
   key: 'default/a',
-  file: '01-list-watch',
-  answers: 4,
   right: 2,
-  mutant: 'listwatch/initial-events-never-end',
   setup: [...beforeTheFirstList(), apply(...first)],
   run: [
     act('run'),

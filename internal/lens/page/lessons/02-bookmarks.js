@@ -15,10 +15,7 @@ const gone = (events) => at(events, 'sent', { kind: 'Service', action: 'ERROR' }
 
 export default {
   id: 'bookmarks',
-  file: '02-bookmarks',
-  answers: 4,
   right: 3,
-  mutant: 'reflector/bookmark-not-taken-over',
   setup: [...fresh({ bookmark_ms: 1000 }), ...have(web)],
   run: [
     ...[1, 2, 3].map(other),

@@ -5,10 +5,7 @@ const fiveWait = (events, now) => services(now).queued >= 6; // with the one tha
 
 export default {
   id: 'deltas',
-  file: '03-deltas',
-  answers: 4,
   right: 3,
-  mutant: 'lessons/only-the-newest-delta',
   setup: [...fresh(), ...have(web, busy), ...parkConsumer()],
   run: [
     change(web, 1),

@@ -5,10 +5,7 @@ const tombstones = (events) => at(events, 'called', { kind: 'Service', tombstone
 
 export default {
   id: 'tombstones',
-  file: '04-tombstones',
-  answers: 4,
   right: 3,
-  mutant: 'sharedinformer/relist-deletion-without-its-mark',
   setup: [...fresh(), ...have(web), ...cut()],
   run: [
     remove(web),

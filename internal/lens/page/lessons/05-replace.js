@@ -14,10 +14,7 @@ const goesOn = (events) => {
 export default {
   id: 'replace',
   key: a,
-  file: '05-replace',
-  answers: 4,
   right: 2,
-  mutant: 'lessons/relist-overlooks-what-is-gone',
   // While only watches fail, the reflector lists after a while. No list must come before all is changed.
   setup: [...fresh(), ...have(a, b, c), fault('token'), until('the reflector has lost its watch', (events, now) => services(now).state === 'BackingOff')],
   run: [

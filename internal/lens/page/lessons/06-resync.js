@@ -16,10 +16,7 @@ const world = () => [...fresh({ resync_ms: 2000 }), ...have(web)];
 
 export default {
   id: 'resync',
-  file: '06-resync',
-  answers: 4,
   right: 4,
-  mutant: 'sharedinformer/resync-to-nobody',
   setup: world(),
   run: [until('a resync', (events) => resyncs(events).length > 0)],
   decides: (e) => e.at === 'popped' && e.kind === 'Service' && e.action === 'SyncAll',

@@ -11,10 +11,7 @@ const tooEarly = (events, now) => !services(now).synced
 export default {
   id: 'has-synced',
   key: 'default/a',
-  file: '07-has-synced',
-  answers: 4,
   right: 1,
-  mutant: 'sharedinformer/handler-never-synced',
   setup: [...world(), fault('slow', { handler: 'audit', ms: 600000 })],
   run: [
     act('run'),

@@ -9,10 +9,7 @@ const three = (events, now) => Object.values(now.stores.services?.indices.app ||
 
 export default {
   id: 'indices',
-  file: '08-indices',
-  answers: 4,
   right: 1,
-  mutant: 'indexer/update-not-indexed-anew',
   setup: [...fresh(), ...have(labelled(web, 'shop'), labelled('default/cart', 'shop'), labelled('default/posts', 'blog'))],
   run: [apply(labelled(web, 'blog')), until('the store has it', arrived), look()],
   decides: (e) => e.at === 'stored' && e.key === web,

@@ -19,10 +19,7 @@ const caughtUp = (events) => {
 
 export default {
   id: 'slow-handler',
-  file: '09-slow-handler',
-  answers: 4,
   right: 2,
-  mutant: 'lessons/handler-called-with-its-lock',
   setup: [...fresh(), ...have(web), fault('slow', { handler: 'audit', ms: 600000 })],
   run: [
     ...changes(5),

@@ -21,10 +21,7 @@ const again = (events) => {
 
 export default {
   id: 'dirty',
-  file: '10-dirty',
-  answers: 4,
   right: 3,
-  mutant: 'workqueue/add-while-processing-lost',
   setup: [...world(), ...parkWorker()],
   run: [
     ...[1, 2, 3].map((n) => change(web, n)),

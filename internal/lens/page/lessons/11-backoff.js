@@ -14,10 +14,7 @@ const second = 1e6; // in microseconds
 
 export default {
   id: 'backoff',
-  file: '11-backoff',
-  answers: 4,
   right: 2,
-  mutant: 'controller/success-not-forgotten',
   setup: [...fresh(), fault('fail')],
   run: [
     wanted,

@@ -27,10 +27,7 @@ const inPeace = (events) => {
 
 export default {
   id: 'fight',
-  file: '12-fight',
-  answers: 4,
   right: 3,
-  mutant: 'lessons/contest-without-a-delay',
   setup: [...fresh(), ...have([web, { http: true }])],
   run: Array.from({ length: rounds }, (_, i) => [
     claim,

@@ -13,10 +13,7 @@ const twice = (events) => creates(events).some((e) => e.code === 409);
 
 export default {
   id: 'stale-cache',
-  file: '13-stale-cache',
-  answers: 4,
   right: 3,
-  mutant: 'lessons/own-write-not-waited-for',
   setup: [...fresh(), fault('delay', { ms: late })],
   run: [
     wanted,

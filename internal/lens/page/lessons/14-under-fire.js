@@ -16,10 +16,7 @@ const inSpite = (events) => {
 
 export default {
   id: 'under-fire',
-  file: '14-under-fire',
-  answers: 4,
   right: 2,
-  mutant: 'lessons/recording-without-writes',
   setup: [
     act('clear'),
     show(finding.recorded.slice(0, died + 1), 'the finding, up to the crash'),

@@ -3,11 +3,8 @@
 // A lesson is an object:
 //
 //   id        its name in the address
-//   file      its texts are lessons/FILE.en.md and lessons/FILE.zh.md
 //   key       the object whose journey is shown; default/web if it is left out
-//   answers   how many answers the question has
 //   right     the number of the right one, from 1
-//   mutant    a bug of the layers that turns the proof red: see tests/check/mutants
 //   setup     steps to the state that the question is about
 //   run       steps that bring the answer about
 //   decides   (event) => boolean; the first event of the run for which it holds is marked on the time line

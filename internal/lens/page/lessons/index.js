@@ -14,7 +14,8 @@ import fight from './12-fight.js';
 import staleCache from './13-stale-cache.js';
 import underFire from './14-under-fire.js';
 
+// Their texts are lessons/FILE.en.md and lessons/FILE.zh.md.
 export default [
   listWatch, bookmarks, deltas, tombstones, replace, resync, hasSynced, indices, slowHandler, dirty, backoff, fight,
   staleCache, underFire,
-];
+].map((lesson, i) => ({ ...lesson, file: `${String(i + 1).padStart(2, '0')}-${lesson.id}` }));

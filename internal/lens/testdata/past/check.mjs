@@ -48,10 +48,19 @@ want('the store before', between(2).stores.services.objects, { 'default/a': '5' 
 want('the store after', [between(3).stores.services.objects, between(3).state.informers.services.objects],
   [{ 'default/a': '5', 'default/web': '8' }, 2]);
 const versions = ({ state: { server, informers: { services } } }) => [server.revision, services.last_sync_rv, services.rv];
-const older = { ...first, state: { server: { revision: 7 }, informers: { services: { kind: 'Service', rv: '7', last_sync_rv: '7' } } } };
+const older = { ...first, state: { workqueue: { len: 0, delayed_n: 0, ready: [], processing: [], dirty: [], delayed: [] }, server: { revision: 7 }, informers: { services: { kind: 'Service', rv: '7', last_sync_rv: '7' } } } };
 const come = [seen(2, 'sent'), seen(3, 'handed'), seen(4, 'stored', { action: 'stored' }), seen(5, 'stored', { kind: 'Ingress', rv: '9' })];
 want('the newest versions', [1, 2, 3, 4, 5].map((seq) => versions(viewAt([older], { ...older, seq: 5, events: come }, seq))),
   [[7, '7', '7'], ['8', '7', '7'], ['8', '8', '7'], ['8', '8', '8'], ['8', '8', '8']]);
+const states = [seen(2, 'state', { action: 'Connecting' }), seen(3, 'state', { action: 'Watching' }), seen(4, 'state', { action: 'Idle', kind: 'Ingress' })];
+want('the newest states', [1, 2, 4].map((seq) => viewAt([older], { ...older, seq: 5, events: states }, seq).state.informers.services.state),
+  [undefined, 'Connecting', 'Watching']);
+const bare = (seq, at, more) => seen(seq, at, { kind: undefined, rv: undefined, action: 'Add', ...more });
+const works = [bare(2, 'queued'), bare(3, 'taken'), bare(4, 'queued'), bare(5, 'forgotten'), bare(6, 'taken'), bare(7, 'putoff', { delay_us: 10 }), bare(8, 'taken')];
+want('the keys in the workqueue', [1, 2, 3, 4, 5, 6, 7, 8].map((seq) => {
+  const { len, ready, processing, dirty, delayed, delayed_n } = viewAt([older], { ...older, seq: 9, events: works, state: null }, seq).state.workqueue;
+  return [len, ready.length, processing.length, dirty.length, delayed.map(({ due_us }) => due_us).join(), delayed_n].join(' ');
+}), ['0 0 0 0  0', '1 1 0 0  0', '0 0 1 0  0', '0 0 1 1  0', '1 1 0 0  0', '0 0 1 0  0', '0 0 0 0 17 1', '0 0 1 0  0']);
 want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Service: 1 } });
 want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);

@@ -22,26 +22,26 @@ want("the server's own word to count", compared([sent(1, 'MODIFIED', '8')], { go
 want('what it sent since to count more', compared([sent(2, 'MODIFIED', '8')], { got: { Service: '7' }, seq: 1 }),
   ['server 8', 'store 8', 'audit ']);
 
-const answers = [{ about: 'b', seq: 1 }, { about: 'a', seq: 2 }, { about: 'a', seq: 5 }];
-want('a moment of the past to have the answer of then', [1, 2, 4, 5].map((seq) => answerAt(answers, 'a', seq)?.seq ?? null), [null, 2, 2, 5]);
+const answers = [{ about: 'b', heard: 1 }, { about: 'a', heard: 2 }, { about: 'a', heard: 5 }];
+want('a moment of the past to have the answer of then', [1, 2, 4, 5].map((seq) => answerAt(answers, 'a', seq)?.heard ?? null), [null, 2, 2, 5]);
 
 // In a storm there is always a newer question.
 let asked = [];
 globalThis.setTimeout = (f) => setImmediate(f);
-globalThis.fetch = (address) => new Promise((resolve, reject) => { asked.push({ address, reject, answer: () => resolve({ ok: true, text: async () => '{"Service":"8"}' }) }); });
+globalThis.fetch = (address) => new Promise((resolve, reject) => { asked.push({ address, reject, answer: () => resolve({ ok: true, text: async () => '{"versions":{"Service":"8"},"seq":7}' }) }); });
 const settled = async () => { for (let i = 0; i < 5; i++) await new Promise((resolve) => { setImmediate(resolve); }); };
 const told = [];
-const ask = asker(({ about, seq, got }) => told.push([about, seq, got.Service]));
+const ask = asker(({ about, seq, got, heard }) => told.push([about, seq, got.Service, heard]));
 for (const seq of [1, 2, 3]) ask({ key: 'default/web', about: 'a', seq });
 await settled();
 want('one question at a time, the newest', asked.map(({ address }) => address), ['api/versions?key=default%2Fweb']);
 for (const seq of [4, 5]) ask({ key: 'default/web', about: 'a', seq });
 asked[0].answer();
 await settled();
-want('an answer to count although there are newer questions', told, [['a', 3, '8']]);
+want('an answer to count although there are newer questions', told, [['a', 3, '8', 7]]);
 asked[1].reject(new Error('no server'));
 ask({ key: 'default/web', about: 'a', seq: 6 });
 await settled();
 asked[2]?.answer();
 await settled();
-want('questions after one that had no answer', told, [['a', 3, '8'], ['a', 6, '8']]);
+want('questions after one that had no answer', told, [['a', 3, '8', 7], ['a', 6, '8', 7]]);
