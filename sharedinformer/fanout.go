@@ -23,7 +23,7 @@ type fanout[T object] struct {
 	// storeAndListeners is the informer's mutex. It is held while the store and the backlogs change together:
 	//
 	//   - by the consumer, from a batch's commit to the store until it is in every backlog
-	//   - by AddHandler, from the snapshot of the store until the listener is on the list
+	//   - by AddHandler, while the listener gets on the list and takes the store's content
 	//   - for a moment, by whatever reads or changes the fields below
 	//
 	// A listener's goroutine does not hold it while it calls the handler. So a handler may call the informer, and a slow
@@ -42,7 +42,7 @@ type fanout[T object] struct {
 }
 
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
-// store as adds of its initial list. After that it misses nothing and sees nothing twice. AddHandler does not wait for
+// store as adds of its initial list. After that it misses no change and sees none twice. AddHandler does not wait for
 // that. It may be called from a handler. On a stopped informer it returns ErrStopped.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registration, error) {
 	if h == nil {

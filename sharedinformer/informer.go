@@ -92,10 +92,11 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// fillStore runs everything but the handlers until ctx ends. Then, in this order:
+// fillStore runs everything but the handlers until ctx ends, or the source by itself. Then, in this order:
 //
 //  1. The source, the resync timer and awaitSync end, and the consumer after the batch that it is at. The end of the
-//     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped.
+//     source closes the queue, which releases a consumer that waits. What is left in the queue is dropped if ctx has
+//     ended, and goes to the store first if the source ended by itself.
 //  2. storeFinal closes: nothing writes the store any more.
 //  3. The handlers' backlogs are dropped. Before this a handler could be told of one more batch.
 //
@@ -210,12 +211,15 @@ func (i *Informer[T]) HasSynced() bool { return isClosed(i.life.synced) }
 // Synced is closed once the first list is in the store. Handlers may not have been told yet: see [Registration.Synced].
 func (i *Informer[T]) Synced() <-chan struct{} { return i.life.synced }
 
-// Done is closed when Run returns.
+// Done is closed when Run returns. A handler must not wait for it: Run waits for the handlers.
 func (i *Informer[T]) Done() <-chan struct{} { return i.life.done }
 
 // WaitForSync blocks until Synced is closed. If ctx ends or the informer stops first, the error says so, and wraps the
-// cause and, if lists or watches failed to the last, the last of their errors.
-func (i *Informer[T]) WaitForSync(ctx context.Context) error { return i.life.waitForSync(ctx) }
+// cause and, if lists or watches failed to the last, the last of their errors. A handler may call it: it does not wait
+// for handlers.
+func (i *Informer[T]) WaitForSync(ctx context.Context) error {
+	return i.life.waitForSync(ctx, i.storeFinal)
+}
 
 // Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
 // see [Informer.Done].

@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -172,5 +173,17 @@ func TestVersionsByBookmark_EventsDoNotMoveTheStoresVersion(t *testing.T) {
 		s.Settle()
 		s.ExpectStore()
 		require.Equal(s, "1", s.informer.Store().ResourceVersion())
+	})
+}
+
+func TestInformer_AHandlerThatWaitsForTheSyncDoesNotHoldUpTheEnd(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.informer = New(s.server, Options[*config]{SyncGate: make(chan struct{})})
+		var err error
+		s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { err = s.informer.WaitForSync(context.Background()) }}, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		s.Stop()
+		require.ErrorIs(s, err, ErrStopped)
 	})
 }

@@ -66,4 +66,6 @@ func (r *Registration) Done() <-chan struct{} { return r.life.done }
 
 // WaitForSync blocks until Synced is closed. If ctx ends or Done is closed first, the error says so, and wraps the cause
 // and, if lists or watches failed to the last, the last of their errors.
-func (r *Registration) WaitForSync(ctx context.Context) error { return r.life.waitForSync(ctx) }
+func (r *Registration) WaitForSync(ctx context.Context) error {
+	return r.life.waitForSync(ctx, r.life.done)
+}

@@ -23,19 +23,19 @@ type lifecycle struct {
 	lastError func() error // of lists and watches, nil if they work; protected by mu
 }
 
-// waitForSync blocks until synced is closed. If ctx ends or done is closed first, it returns an error that wraps the
-// cause and the last error of lists and watches.
-func (l *lifecycle) waitForSync(ctx context.Context) error {
+// waitForSync blocks until synced is closed. If ctx ends first, or end is closed, it returns an error that wraps the cause
+// and the last error of lists and watches.
+func (l *lifecycle) waitForSync(ctx context.Context, end <-chan struct{}) error {
 	select {
 	case <-l.synced:
-	case <-l.done:
+	case <-end:
 	case <-ctx.Done():
 	}
 	if isClosed(l.synced) {
 		return nil
 	}
 	cause := context.Cause(ctx)
-	if isClosed(l.done) {
+	if isClosed(end) {
 		cause = l.whyDone
 	}
 	return withLastError(fmt.Errorf("%s has not synced: %w", l.who, cause), l.lastWatchError())
