@@ -30,7 +30,7 @@ func demoRules() []rule {
 		{"What is being deleted is waited for", ruleWaits},
 		{"A terminating namespace ends the matter quietly", ruleTerminating},
 		{"429 and 500 are retried until the write is through", ruleRetried},
-		{"422 rests until the Service changes", ruleRests},
+		{"422 rests for five minutes, or until the Service changes", ruleRests},
 		{"A broken watch and a compacted history lose nothing", ruleBrokenWatch},
 		{"Somebody who keeps undoing is answered ever more slowly", ruleContested},
 	}

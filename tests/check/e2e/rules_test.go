@@ -42,7 +42,7 @@ func TestRules_HoldOnARealClusterWithTheRightsOfDeploy(t *testing.T) {
 			"a new Service of the name owns it in the end":     ruleRecreated,
 			"what is being deleted is waited for":              ruleWaits,
 			"a terminating namespace ends the matter":          ruleTerminating,
-			"422 rests until the Service changes":              ruleRests,
+			"422 rests for five minutes, or until the Service changes":              ruleRests,
 			"who keeps undoing is reported":                    ruleContested,
 		} {
 			t.Run(name, func(t *testing.T) {
