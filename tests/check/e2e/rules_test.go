@@ -29,21 +29,21 @@ func TestRules_HoldOnARealClusterWithTheRightsOfDeploy(t *testing.T) {
 	})
 	t.Run("rules", func(t *testing.T) {
 		for name, rule := range map[string]func(*stage){
-			"created for who asks, and for nobody else":        ruleCreated,
-			"follows port and host":                            ruleFollows,
-			"deleted by hand it comes back":                    ruleComesBack,
-			"owned fields are put right, all else stays":       rulePutRight,
-			"annotation false or gone takes it away":           ruleTakenAway,
-			"headless is served, the port named http wins":     ruleHeadless,
-			"bad input warns, and the last good Ingress stays": ruleBadInput,
-			"ExternalName removes it":                          ruleExternalName,
-			"a stranger's is left alone":                       ruleStranger,
-			"the garbage collector takes it with the Service":  ruleCollected,
-			"a new Service of the name owns it in the end":     ruleRecreated,
-			"what is being deleted is waited for":              ruleWaits,
-			"a terminating namespace ends the matter":          ruleTerminating,
-			"422 rests for five minutes, or until the Service changes":              ruleRests,
-			"who keeps undoing is reported":                    ruleContested,
+			"created for who asks, and for nobody else":                ruleCreated,
+			"follows port and host":                                    ruleFollows,
+			"deleted by hand it comes back":                            ruleComesBack,
+			"owned fields are put right, all else stays":               rulePutRight,
+			"annotation false or gone takes it away":                   ruleTakenAway,
+			"headless is served, the port named http wins":             ruleHeadless,
+			"bad input warns, and the last good Ingress stays":         ruleBadInput,
+			"ExternalName removes it":                                  ruleExternalName,
+			"a stranger's is left alone":                               ruleStranger,
+			"the garbage collector takes it with the Service":          ruleCollected,
+			"a new Service of the name owns it in the end":             ruleRecreated,
+			"what is being deleted is waited for":                      ruleWaits,
+			"a terminating namespace ends the matter":                  ruleTerminating,
+			"422 rests for five minutes, or until the Service changes": ruleRests,
+			"who keeps undoing is reported":                            ruleContested,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
