@@ -54,10 +54,11 @@ function byKey(deltas) {
   return [...keys];
 }
 
-// Listed tells of the newest list: in this layer what it lacks is found, and becomes a tombstone.
+// Listed tells of the newest list: in this layer what it lacks is found, and becomes a tombstone. It stands out until something else leaves the queue.
 function Listed({ kind, words, view }) {
   const list = view.latest.list?.[kind];
-  return list && html`<p class=${list.missing > 0 ? 'bad' : 'none'} data-test=${'listed-' + kind}>${words.listed(list.n, list.missing)}</p>`;
+  const newest = list?.missing > 0 && view.events.findLast((e) => e.at === 'popped' && e.kind === kind && e.action !== 'Bookmark');
+  return list && html`<p class=${newest && (newest.tombstone || newest.action === 'ReplacedAll') ? 'bad' : 'none'} data-test=${'listed-' + kind}>${words.listed(list.n, list.missing)}</p>`;
 }
 
 function DeltaFifo({ words, view, choose }) {

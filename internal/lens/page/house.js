@@ -37,9 +37,10 @@ export function House(props) {
     <${Versions} view=${view} server=${server} words=${words} /></section>`;
 }
 
-// replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
+// replayOf is what the replay of a past moment has come to: its dots, and the step that was the last. One without a key moves no dot.
 function replayOf({ events }) {
-  return { ...after({ tokens: [], step: null }, stepsOf(events.slice(-mostSteps))), waiting: 0, streams: false };
+  const last = events.slice(-1);
+  return { ...after({ tokens: [], step: null }, stepsOf(events.slice(-mostSteps))), ...(last[0] && !last[0].key && { step: last }), waiting: 0, streams: false };
 }
 
 // captionOf says what the dots show. If they have come to rest, and the server has what the informer has not heard of, it says that.
@@ -53,7 +54,7 @@ function captionOf({ step, streams, waiting }, view, server, words) {
   }
   const e = step.find(({ key }) => key === view.chosen) ?? step[0];
   const isList = ['Replace', 'ReplacedAll'].includes(e.action);
-  return `${isList ? words.listOf(e.kind) : `${e.kind || 'key'} ${e.key}`}: ${words.steps[e.action === 'panic' ? 'panic' : e.at]}`;
+  return `${isList ? words.listOf(e.kind) : [e.kind || 'key', e.key].filter(Boolean).join(' ')}: ${words.steps[e.action] ?? words.steps[e.at]}`;
 }
 
 // isLit reports whether the step that is shown is in a box. One that ends a journey is not, once all has come to rest.
@@ -69,7 +70,7 @@ const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
 function Box({ box, replay, server, ...props }) {
   const { view, words } = props;
   const { name, is, does } = words.boxes[box.id];
-  const about = useMemo(() => html`<details class="about"><summary title=${words.about} aria-label=${`${name}: ${words.about}`}>?</summary><div><p>${does}</p>
+  const about = useMemo(() => html`<details class="about" onKeyDown=${(e) => e.key === 'Escape' && e.currentTarget.removeAttribute('open')}><summary title=${words.about} aria-label=${`${name}: ${words.about}`}>?</summary><div><p>${does}</p>
     <${Code} code=${box.code} words=${words} /><${Theirs} theirs=${box.theirs} words=${words} /></div></details>`, [words]);
   const lit = isLit(box, replay, view);
   const hurt = wounded(view, { box: box.id });

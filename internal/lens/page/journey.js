@@ -22,12 +22,11 @@ export function Journey(props) {
     dispatch({ type: 'journey', key: event.key, events: journey });
     setWhy({ of: event, chain: causes(event.seq, [...lens.view().events, ...journey]) });
   };
-  const pick = (event) => event?.key && choose(event.key);
   return html`<section aria-labelledby="journey-title" class="journey">
     <div class="line"><h2 id="journey-title">${view.chosen ? words.journeyOf(view.chosen) : words.allEvents}</h2>
       <${Search} view=${view} words=${words} choose=${choose} /></div>
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} live=${live} dispatch=${dispatch} words=${words}
-      pick=${pick}><${Timeline} ...${props} /><//>
+      pick=${(event) => event?.key && choose(event.key)}><${Timeline} ...${props} /><//>
     ${view.chosen && events.length === 0 && !Object.values(view.stores).some((store) => view.chosen in store.objects)
       && html`<p class="none" role="status" data-test="journey-empty">${words.journeyEmpty(view.chosen)}</p>`}
     ${why?.of.key === view.chosen && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}

@@ -1,6 +1,6 @@
 // The page's parts, from top to bottom.
 import { allows, kinds } from './fold.js';
-import { html } from './ui.js';
+import { html, useEffect } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
 import { Beside } from './beside.js';
@@ -9,7 +9,7 @@ import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
 import { Look } from './look.js';
 import { Play, isPlayed } from './play.js';
-import { momentIn, toldIn, viewAt } from './past.js';
+import { momentIn, stillHeld, toldIn, viewAt } from './past.js';
 import { Sessions } from './sessions.js';
 import { Linked } from './share.js';
 import { Help } from './shortcuts.js';
@@ -27,6 +27,7 @@ export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const way = wayOf(view);
   const inBeside = view.path.startsWith('/beside');
+  useEffect(() => document.getElementById('side').scrollTo(0, 0), [view.path]);
   // What people act with does not change with each event.
   const deps = [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()];
   const side = [Acts, Breakpoints, Faults, Storm, Sessions, World].map((part) => html`<${Guard} key=${part} part=${part}
@@ -59,11 +60,11 @@ export default function Page(props) {
     </div>`;
 }
 
-// told is the view of the moment that the dots show, as far as it is known, with the faults of now.
+// told is the view of the moment that the dots show, as far as it is known, with the faults of now, and what is held still.
 function told({ view, history }) {
   const seq = toldIn(view);
   const then = seq !== null && viewAt(history, view, seq);
-  return then && then.state ? { ...then, faults: view.faults } : view;
+  return then && then.state ? { ...then, faults: view.faults, gate: stillHeld(then.gate, view) } : view;
 }
 
 // focusOn puts the focus on a part. What follows # in the address stays: it is the page's place.

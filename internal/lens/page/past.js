@@ -29,15 +29,19 @@ export function viewAt(history, view, seq) {
   const upTo = (events) => events.filter((e) => e.seq <= seq);
   const events = upTo(view.events);
   const now = { seq, us: events.at(-1)?.us ?? 0, events, journey: upTo(view.journey), past: true };
-  now.moved = moved(events.filter((e) => e.seq === seq));
+  now.moved = Object.fromEntries(events.filter((e) => e.seq === seq).map(({ at }) => [at, 1]));
   const kept = history.findLast((h) => h.seq <= seq);
   if (!kept) {
     return { ...view, ...now, counts: {}, faults: {}, state: null, stores: {}, latest: {} };
   }
   const since = events.filter((e) => e.seq > kept.seq);
+  const gate = since.length > 0 ? stillHeld(kept.gate, history.find((h) => h.seq > seq) ?? view) : kept.gate;
   const stores = stored(kept.stores, { events: since, state: kept.state });
-  return { ...view, ...kept, ...now, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores, since) };
+  return { ...view, ...kept, ...now, gate, counts: counted(kept.counts, since), latest: latest(kept.latest, since), stores, state: sized(kept, stores, since) };
 }
+
+// stillHeld is a gate with what it holds in a later view, too.
+export const stillHeld = (gate, later) => ({ ...gate, parked: gate.parked.filter((p) => later.gate.parked.some(({ seq }) => seq === p.seq)) });
 
 // sized is the kept state, with what has changed since: how many objects the stores have, the newest versions and states, and the keys in the workqueue.
 function sized({ state, stores: before }, stores, since) {
@@ -69,8 +73,6 @@ function worked(queue, { at, key, action, us, delay_us: delay = 0 }) {
 }
 
 const newer = (rv, events) => events.reduce((most, e) => (Number(e.rv ?? 0) > Number(most ?? 0) ? e.rv : most), rv);
-
-const moved = (events) => Object.fromEntries(events.map(({ at }) => [at, 1]));
 
 function counted(before, events) {
   const after = { ...before };

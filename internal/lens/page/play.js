@@ -6,15 +6,12 @@ import { Story } from './story.js';
 import { Refusal, useAct } from './parts.js';
 
 const key = 'default/web';
-const firstPort = 8000;
-const ports = 1000;
-const isThere = (view) => Object.values(view.stores).some((store) => key in store.objects);
 
 export function Play(props) {
   const { view, lens, words, choose } = props;
   const { run, error, busy } = useAct(lens, view.world);
   const paused = view.gate.mode === 'step';
-  const there = isThere(view);
+  const there = Object.values(view.stores).some((store) => key in store.objects);
   const made = useRef(0); // how often
   const make = async () => {
     if (view.chosen !== key) {
@@ -22,7 +19,7 @@ export function Play(props) {
     }
     made.current += 1;
     const n = lens.view().seq + made.current; // more than last time, also if nothing was seen since: else nothing would change
-    await run('apply', { yaml: service(firstPort + (n % ports)) });
+    await run('apply', { yaml: service(8000 + (n % 1000)) });
   };
   const step = async () => {
     if (!view.chosen) {

@@ -1,4 +1,4 @@
-// The story of a first visit: half a minute, one caption at a time. What it tells is done, in this world, while it tells it. The caption
+// The story of a first visit, one caption at a time. What it tells is done, in this world, while it tells it. The caption
 // is of the moment that the dots and the boxes show.
 import { service } from './acts.js';
 import { html, useEffect, useRef, useState } from './ui.js';

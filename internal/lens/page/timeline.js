@@ -61,11 +61,10 @@ export function Timeline(props) {
       leave(to(along(), from ?? last, by));
     }
   };
-  const events = () => live.events;
   const marksNow = () => marksIn(live, history);
   const moves = {
-    markBack: () => step(neighbour, -1, marksNow), boxBack: () => step(otherBox, -1, () => path), stepBack: () => step(neighbour, -1, events),
-    markOn: () => step(neighbour, 1, marksNow), boxOn: () => step(otherBox, 1, () => path), stepOn: () => step(neighbour, 1, events),
+    markBack: () => step(neighbour, -1, marksNow), boxBack: () => step(otherBox, -1, () => path), stepBack: () => step(neighbour, -1, () => live.events),
+    markOn: () => step(neighbour, 1, marksNow), boxOn: () => step(otherBox, 1, () => path), stepOn: () => step(neighbour, 1, () => live.events),
     play, now: () => (moment === null ? lens.skip() : leave(last)),
   };
   useShortcuts(moves);

@@ -16,7 +16,7 @@ export default {
     apply(later),
     until('the handler has got the fourth', (events) => calls(events, later).length > 0),
   ],
-  decides: (e) => e.at === 'handed' && e.kind === 'Service' && e.action === 'Replace',
+  decides: (e) => e.at === 'handed' && e.kind === 'Service' && e.action === 'Replace' && e.key,
   proof(events) {
     const lists = new Set(replaces(events).map((e) => e.batch || e.seq));
     const because = [...first, later].flatMap((key) => calls(events, key));

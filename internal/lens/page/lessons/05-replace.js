@@ -25,7 +25,7 @@ export default {
     mend('token'),
     until('the handler has got d', (events) => calls(events, d).length > 0),
   ],
-  decides: (e) => e.at === 'handed' && e.kind === 'Service' && e.action === 'Replace',
+  decides: (e) => e.at === 'handed' && e.kind === 'Service' && e.action === 'Replace' && e.key,
   proof(events) {
     const told = at(events, 'called', { kind: 'Service', handler: 'audit' }).filter((e) => [a, b, c, d].includes(e.key));
     const of = (key) => calls(events, key);

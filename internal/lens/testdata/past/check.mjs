@@ -61,6 +61,9 @@ want('the keys in the workqueue', [1, 2, 3, 4, 5, 6, 7, 8].map((seq) => {
   const { len, ready, processing, dirty, delayed, delayed_n } = viewAt([older], { ...older, seq: 9, events: works, state: null }, seq).state.workqueue;
   return [len, ready.length, processing.length, dirty.length, delayed.map(({ due_us }) => due_us).join(), delayed_n].join(' ');
 }), ['0 0 0 0  0', '1 1 0 0  0', '0 0 1 0  0', '0 0 1 1  0', '1 1 0 0  0', '0 0 1 0  0', '0 0 0 0 17 1', '0 0 1 0  0']);
+const holding = (seq, ...seqs) => ({ ...older, seq, gate: { mode: 'step', parked: seqs.map((n) => ({ seq: n })) } });
+const holds = [holding(2, 1, 2), holding(5, 2), holding(7)];
+want('what is held', [2, 3, 5, 6].map((seq) => viewAt(holds, { ...holds[2], events: come }, seq).gate.parked.map((p) => p.seq)), [[1, 2], [2], [2], [2]]);
 want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Service: 1 } });
 want('what moved', between(3).moved, { stored: 1 });
 want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
