@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"errors"
 	"testing"
