@@ -38,11 +38,11 @@ export function sceneOf(phase, shown) {
 // stands is for how many milliseconds a step is shown at least.
 export const stands = (step) => Math.max(0, ...scenes.filter(({ begins }) => step.some(isOf(begins))).map((scene) => scene.stands));
 
-const freshest = 100; // events; a world that has seen more is somebody's work
-
-// isFirst reports whether the story begins by itself: on a first visit, to a world in which nothing was done.
+// isFirst reports whether the story begins by itself: on a first visit, to a world in which nothing was done. The server itself
+// has only the Service default/kubernetes.
 const isFirst = (view) => recall('story') === null && view.path === '' && view.moment === null
-  && view.seq < freshest && view.world <= 1;
+  && view.world <= 1 && Object.keys(view.faults).length === 0
+  && view.events.every((e) => !e.key || e.key === 'default/kubernetes');
 
 export function Story({ view, lens, words, choose }) {
   const [phase, setPhase] = useState(isFirst(view) ? 0 : -1);
