@@ -107,7 +107,8 @@ func (q *InOrder[K, T]) acceptLocked(d Delta[K, T]) {
 
 // Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the
 // list lacks. Objects named by keep, and those whose transform fails, are Keep items. objs and keep are not retained.
-// The error joins one for each object without a key; the others are queued.
+// The error joins one for each object without a key; the others are queued. A reflector takes an error for a list that
+// failed, and lists again after a wait, as client-go's does.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
 	items, err := q.opts.itemsOf(objs, keep)
 	q.lockForProducer()

@@ -71,7 +71,7 @@ func (b *backlog[T]) add(notes []notification[T], wants func(cause) bool) (keeps
 			}
 		}
 	}
-	b.mostWaiting = max(b.mostWaiting, b.waitingLocked())
+	b.mostWaiting = max(b.mostWaiting, b.waitingLocked(), cap(b.waiting)) // there is room for what nobody wanted, too
 	b.wake.Signal()
 	return b.bound <= 0 || b.depthLocked()-b.initialLeft <= b.bound
 }

@@ -132,3 +132,19 @@ func TestHandler_AnIdleOneKeepsNoMemoryOfABurst(t *testing.T) {
 		require.LessOrEqual(s, max(cap(b.waiting), cap(b.taken), b.mostWaiting), shrink.Kept)
 	})
 }
+
+// Room is made for a whole list, of which the handler wants one object only.
+func TestHandler_AnIdleOneKeepsNoMemoryOfAListThatItDidNotWant(t *testing.T) {
+	b := newBacklog[*config](HandlerOptions{})
+	notes := make([]notification[*config], 5*shrink.Kept)
+	notes[0].cause = changed
+	for i := range notes[1:] {
+		notes[i+1].cause = repeated
+	}
+	b.add(notes, func(c cause) bool { return c == changed })
+	taken := b.take()
+	require.Len(t, taken, 1)
+	b.told(&taken[0])
+	b.releaseMemoryLocked()
+	require.LessOrEqual(t, max(cap(b.waiting), cap(b.taken)), shrink.Kept)
+}

@@ -42,7 +42,7 @@ type bridge struct {
 	// early, if not nil, transforms initial events.
 	early *earlyTransform
 
-	// interrupt, if not nil, has an error to end the watch with.
+	// interrupt, if not nil, has an error to end a watch with, but not a list.
 	interrupt <-chan error
 
 	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
@@ -217,7 +217,7 @@ func (b *bridge) watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	if err != nil {
 		return nil, err
 	}
-	return newBridgeStream(ctx, b, w), nil
+	return newBridgeStream(ctx, b, opts, w), nil
 }
 
 // objectOf returns obj, if it has the expected type and is no Table. The kind of an item of a list is not compared: it may

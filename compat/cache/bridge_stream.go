@@ -21,14 +21,16 @@ type bridgeStream struct {
 	bridge *bridge
 	watch  watch.Interface
 	err    error // sticky, once the stream has ended; only Next uses it
+	lists  bool  // the initial events of a streaming list have not ended; only Next uses it
 
 	closeOnce sync.Once
 	closed    chan struct{}
 	forget    func() bool // releases ctx, which may live longer than the stream
 }
 
-func newBridgeStream(ctx context.Context, b *bridge, w watch.Interface) *bridgeStream {
-	s := &bridgeStream{ctx: ctx, bridge: b, watch: w, closed: make(chan struct{})}
+func newBridgeStream(ctx context.Context, b *bridge, opts metav1.ListOptions, w watch.Interface) *bridgeStream {
+	lists := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	s := &bridgeStream{ctx: ctx, bridge: b, watch: w, lists: lists, closed: make(chan struct{})}
 	s.forget = context.AfterFunc(ctx, s.stop)
 	return s
 }
@@ -64,18 +66,24 @@ func (s *bridgeStream) Next() (ev listwatch.Event[object], err error) {
 	if s.err = s.ended(); s.err != nil { // a select would choose at random between an ended stream and a waiting event
 		return ev, s.err
 	}
+	interrupt := s.bridge.interrupt
+	if s.lists {
+		interrupt = nil
+	}
 	select {
 	case <-s.closed:
 		s.err = s.ended()
 	case <-s.ctx.Done():
 		s.err = s.ctx.Err()
-	case s.err = <-s.bridge.interrupt:
+	case s.err = <-interrupt:
 	case from, ok := <-s.watch.ResultChan():
 		switch {
 		case ok && from.Type == watch.Error:
 			s.err = apierrors.FromObject(from.Object)
 		case ok:
-			return s.bridge.eventOf(from)
+			ev, err = s.bridge.eventOf(from)
+			s.lists = s.lists && !ev.InitialEventsEnd
+			return ev, err
 		default:
 			if s.err = s.ended(); s.err == nil {
 				s.err = io.EOF

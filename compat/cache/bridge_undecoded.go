@@ -111,7 +111,7 @@ func (b *bridge) watchUndecoded(ctx context.Context, opts metav1.ListOptions) (l
 		cancel(err)
 		return nil, err
 	}
-	stream := newBridgeStream(ctx, b, w)
+	stream := newBridgeStream(ctx, b, opts, w)
 	forget := stream.forget
 	stream.forget = func() bool { cancel(nil); return forget() }
 	return stream, nil

@@ -198,6 +198,7 @@ func (r *StoreReflector) serve(ctx context.Context, single bool) error {
 		relisted := r.run.relisted
 		wg.Go(func() { r.resync(ctx, relisted) })
 	}
+	r.takeFailedResync() // of a run before
 	r.native.Load().Run(ctx)
 	if r.bridge.beforeNext != nil { // of the event after which the run ended
 		r.bridge.beforeNext()

@@ -8,13 +8,17 @@ import (
 
 // listed is called with each list that went to the store.
 func (r *StoreReflector) listed() {
-	select {
-	case <-r.resyncFailed: // before the list, which is what it would lead to
-	default:
-	}
+	r.takeFailedResync() // from before the list, which is what it would lead to
 	select {
 	case r.run.relisted <- struct{}{}:
 	default: // there is a token already
+	}
+}
+
+func (r *StoreReflector) takeFailedResync() {
+	select {
+	case <-r.resyncFailed:
+	default:
 	}
 }
 

@@ -46,5 +46,6 @@
 //
 // An Event is best effort: after some failed tries it is dropped. After a restart a problem is reported once more, for
 // Events are remembered in memory only. Two controllers with one prefix and different class or host would undo
-// each other's writes. Each would slow down and emit a Contested Event.
+// each other's writes. Each would slow down and emit a Contested Event. With another prefix than the default, an Ingress
+// that an earlier version made is known again only if its Service still asks for it: otherwise it stays.
 package ingress

@@ -18,8 +18,7 @@ import (
 // of its own.
 type memory struct {
 	uid            types.UID
-	warned         invalidError // the last Warning Event about bad input or a refusal; forgotten once all is well
-	warnedAt       time.Time
+	asked, refused warning   // the last Warning Events about what the Service asks for, and about refused writes; forgotten once all is well
 	contestedAt    time.Time // of the last Contested Event
 	written        string    // resourceVersion that the last write answered with; "" once the cache has it
 	writtenAt      time.Time
@@ -27,6 +26,12 @@ type memory struct {
 	rejectedAt     time.Time
 	forbiddenSince time.Time // when a write first got a 403; zero if none did since all was well
 	contest        contest
+}
+
+// warning is a Warning Event that was emitted.
+type warning struct {
+	problem invalidError
+	at      time.Time
 }
 
 // versions identifies the input of one reconcile; ingress is "" for none.

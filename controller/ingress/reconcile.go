@@ -49,7 +49,7 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 
 	d, wanted, err := l.decide()
 	if invalid, ok := errors.AsType[*invalidError](err); ok {
-		l.warn(ctx, invalid)
+		l.warn(ctx, &l.mem.asked, invalid)
 		if wanted {
 			return none, nil // keeps its last good Ingress
 		}
@@ -131,7 +131,7 @@ func (l *attempt) ensure(ctx context.Context, d desired) (controller.Result, err
 		case predecessor:
 			return none, nil // likewise
 		case stranger:
-			l.warn(ctx, &invalidError{ReasonNameConflict,
+			l.warn(ctx, &l.mem.asked, &invalidError{ReasonNameConflict,
 				fmt.Sprintf("Ingress %s exists and %s; it is left alone", klog.KObj(l.ing), describeStranger(l.svc, l.ing))})
 			return none, nil
 		case ours:
@@ -192,21 +192,21 @@ const (
 
 // refused puts off the next try of a write that failed. The reason of a 400 or 422 may be elsewhere than in the Service:
 // in a policy, or in another Ingress that has the host. So it is tried again, rarely. Anything else is retried with
-// growing delays.
+// growing delays; so is what a webhook or a quota refuses with 403.
 func (l *attempt) refused(ctx context.Context, err error) (controller.Result, error) {
 	now := time.Now()
 	switch {
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):
 		l.mem.rejected, l.mem.rejectedAt = versionsOf(l.svc, l.ing), now
 		l.outcome = "rejected"
-		l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
+		l.warn(ctx, &l.mem.refused, &invalidError{ReasonRejected, err.Error()})
 		return controller.Result{RequeueAfter: rejectedDelay}, nil
 	case apierrors.IsForbidden(err):
 		if l.mem.forbiddenSince.IsZero() {
 			l.mem.forbiddenSince = now
 		}
 		if now.Sub(l.mem.forbiddenSince) >= forbiddenLasts {
-			l.warn(ctx, &invalidError{ReasonForbidden, err.Error()})
+			l.warn(ctx, &l.mem.refused, &invalidError{ReasonForbidden, err.Error()})
 		}
 	}
 	return none, err

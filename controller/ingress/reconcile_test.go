@@ -258,6 +258,20 @@ func TestReconcile_AProblemThatLastsOrComesBackIsToldAgain(t *testing.T) {
 	})
 }
 
+// What the Service asks for is wrong, and the deletion that follows from it is refused: two problems at a time.
+func TestReconcile_TwoProblemsAreToldOnceEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := served(t)
+		b.serviceIs(func(svc *corev1.Service) { svc.Spec.Type = corev1.ServiceTypeExternalName })
+		for range 5 {
+			b.server.failures = []error{apierrors.NewBadRequest("a webhook says no")}
+			b.expect("delete ing-10")
+			<-time.After(rejectedDelay)
+		}
+		b.warned(ReasonUnsupportedType, ReasonRejected)
+	})
+}
+
 func TestReconcile_DoesNotAnswerItsOwnWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -423,7 +437,7 @@ func TestReconcile_UndoneByAdmissionIsTriedAgainSlowly(t *testing.T) {
 func TestReconcile_ALongMessageIsCutBetweenCharacters(t *testing.T) {
 	b := newBench(t)
 	l := attempt{Reconciler: b.r, svc: b.serviceIs(), mem: &memory{}}
-	l.warn(t.Context(), &invalidError{ReasonRejected, "x" + strings.Repeat("ü", maxMessage)})
+	l.warn(t.Context(), &l.mem.asked, &invalidError{ReasonRejected, "x" + strings.Repeat("ü", maxMessage)})
 	event := <-b.events.Events
 	require.True(t, utf8.ValidString(event), event[len(event)-10:])
 	require.LessOrEqual(t, len(event), len("Warning Rejected ")+maxMessage)

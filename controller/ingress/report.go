@@ -16,14 +16,15 @@ const maxMessage = 1024
 // warnAgain is the time after which a problem that lasts is told again: the API server keeps Events for an hour.
 const warnAgain = time.Hour
 
-// warn emits a Warning Event, unless the last one for this UID was the same and the API server still has it.
-func (l *attempt) warn(ctx context.Context, problem *invalidError) {
+// warn emits a Warning Event, unless last, the last one of its sort for this UID, was the same and the API server still has
+// it. One attempt may warn of what is asked for, and of a write that is refused.
+func (l *attempt) warn(ctx context.Context, last *warning, problem *invalidError) {
 	l.warned = true
 	now := time.Now()
-	if l.mem.warned == *problem && now.Sub(l.mem.warnedAt) < warnAgain {
+	if last.problem == *problem && now.Sub(last.at) < warnAgain {
 		return
 	}
-	l.mem.warned, l.mem.warnedAt = *problem, now
+	*last = warning{*problem, now}
 	l.outcome = "warned: " + problem.reason
 	klog.FromContext(ctx).Info("Service asks for an Ingress that it cannot get",
 		"service", klog.KObj(l.svc), "reason", problem.reason, "message", problem.message)
@@ -34,7 +35,8 @@ func (l *attempt) warn(ctx context.Context, problem *invalidError) {
 func (l *attempt) isWell() {
 	l.mem.forbiddenSince = time.Time{}
 	if !l.warned {
-		l.mem.warned = invalidError{}
+		l.mem.asked = warning{}
+		l.mem.refused = warning{}
 	}
 }
 

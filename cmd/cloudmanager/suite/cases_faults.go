@@ -214,6 +214,7 @@ var spec = []play{
 		w.start()
 		w.create("cloud", "")
 		w.runs("cloud")
+		w.hears("cloud", created("cloud", "")...) // Events come late
 		before := w.count("")
 		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Identity.Deployment.Name = "ake-front" })
 		w.says("cloud", v1.ConditionReconciled, desired.ReasonInvalid)

@@ -130,7 +130,11 @@ func (e *election) run(ctx context.Context, isReady func() error, work func(cont
 	case err := <-worked:
 		stopElecting()
 		electors.Wait()
-		e.release(ctx)
+		select {
+		case <-e.won:
+			e.release(ctx)
+		default: // there is nothing to give up
+		}
 		return err
 	}
 }

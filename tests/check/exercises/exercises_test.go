@@ -145,7 +145,7 @@ l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
 l.ing, _ = l.ingresses.GetByKey(l.key)
 d, wanted, err := l.decide()
 if err != nil || !wanted {
-	return none, l.ensureNone(ctx)
+	return l.ensureNone(ctx)
 }
 return l.ensure(ctx, d)`,
 	},
