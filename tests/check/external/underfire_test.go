@@ -25,7 +25,7 @@ func TestUnderFire_AnOperatorOfAnotherModule(t *testing.T) {
 	session := filepath.Join(t.TempDir(), "session.json")
 	out, err := underFire(t, session)
 	require.NoError(t, err, "%s", out)
-	require.Regexp(t, `[1-9]\d plans of faults, of which \d+ came to pass, 0 findings`, out)
+	require.Regexp(t, `[1-9]\d plans of faults, of which \d+ came to pass and hit \d+ requests; 0 findings`, out)
 	require.NoFileExists(t, session)
 
 	out, err = underFire(t, session, "HASTY=1")
