@@ -59,7 +59,7 @@ export const en = {
   busiest: 'Reconciled most often',
   because: 'because:',
   reason: (what, kind = '') => ({
-    add: `${kind} added`, update: `${kind} changed`, delete: `${kind} deleted`, list: `${kind} in the first list`, resync: `resync of ${kind}`,
+    add: `${kind} added`, update: `${kind} changed`, delete: `${kind} deleted`, list: `${kind} in the first list`, resync: `${kind} told again, unchanged`,
     own: `its own write to ${kind} came back`, retry: 'tried again after a failure', later: 'the reconcile asked to look again', unknown: 'not known any more',
   })[what],
   wakesItself: (key) => `This controller wakes itself: its last three reconciles of ${key} had no other cause than its own writes.`,

@@ -59,7 +59,7 @@ export const zh = {
   busiest: '调谐最频繁的 key',
   because: '原因：',
   reason: (what, kind = '') => ({
-    add: `${kind} 新增`, update: `${kind} 变更`, delete: `${kind} 删除`, list: `初始列表中的 ${kind}`, resync: `${kind} 的 resync`,
+    add: `${kind} 新增`, update: `${kind} 变更`, delete: `${kind} 删除`, list: `初始列表中的 ${kind}`, resync: `${kind} 未变而再次通知`,
     own: `自己对 ${kind} 的写入回来了`, retry: '失败后重试', later: 'reconcile 要求再看一次', unknown: '已不可知',
   })[what],
   wakesItself: (key) => `这个控制器在唤醒自己：${key} 最近三次调谐，除了它自己的写入没有别的原因。`,
