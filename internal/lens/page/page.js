@@ -55,7 +55,7 @@ export default function Page(props) {
           ? html`<${Guard} part=${Lessons} rests=${rests(false)} lens=${lens} lang=${view.lang} page=${words} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
         ${way !== 'learn' && html`<aside class="way-panel" aria-label=${words[way]}>${guarded(way === 'look' ? Look : Play)}</aside>`}
-        ${way === 'learn' ? html`<details class="tools"><summary data-test="tools">${words.side}</summary>${tools}</details>` : tools}
+        ${way === 'learn' ? html`<details class="tools" open=${view.path.endsWith('/break')}><summary data-test="tools">${words.side}</summary>${tools}</details>` : tools}
       </div>
     </div>`;
 }

@@ -83,11 +83,17 @@ func TestPast_MarksShowWhatStandsOut(t *testing.T) {
 	b.click("fault-compact")
 	b.click("play-cut")
 	b.says("listed-Service", "1, 1 missing → ✝")
+	b.sees("listed-Service", ".bad")
 	b.sees("mark-tombstone")
 	b.click("mark-tombstone")
 	b.says("caption", "a handler is told of it")
 	b.sees("token", "[data-kind=Service][data-box=handlers]")
 	b.says("tokens", "✝") // the house and the rest draw in turn
+	eval[any](b, `lens.goTo(lens.view().events.findLast(({ action }) => action === 'removed').seq)`)
+	b.says("caption", "the local copy removes it")
+	b.click("now")
+	b.click("play-make")
+	b.sees("listed-Service", ".none") // it is not the newest any more
 }
 
 // What the stores contain is asked for beside the stream. An answer may be ahead of it.

@@ -122,7 +122,6 @@ func TestLessons_TheGoalStaysInView(t *testing.T) {
 	t.Parallel()
 	b := open(t, "#/lesson/deltas/break")
 	b.sees("stage", "[data-stage=trying]")
-	b.click("tools") // folded away under a lesson
 	b.click("break-title")
 	b.sees("break", "[open]")
 	eval[any](b, `document.querySelector('[data-test=fault-panic]').scrollIntoView({ block: 'end' })`)
@@ -132,4 +131,7 @@ func TestLessons_TheGoalStaysInView(t *testing.T) {
   return top >= 0 && bottom <= innerHeight;
 })()`, name))
 	}
+	b.do(goTo("#/look"))
+	b.sees("look")
+	b.until(`document.getElementById('side').scrollTop === 0`) // it opens at its top
 }

@@ -114,6 +114,16 @@ func TestShortcuts_MoveThroughTimeAndToTheMarks(t *testing.T) {
 
 	b.press("?")
 	b.sees("help-dialog")
+	b.press(kb.Escape)
+	b.until(`!document.querySelector('[data-test=help-dialog]')`)
+	eval[any](b, `document.querySelector('.about summary').focus()`)
+	b.press(kb.Enter)
+	b.until(`document.querySelector('.about').open`)
+	b.press(kb.Escape)
+	b.until(`!document.querySelector('.about').open`)
+
+	b.press("?")
+	b.sees("help-dialog")
 	b.says("help-dialog", "to the next mark")
 	b.isAccessible("the help")
 	b.click("shortcuts-on")
@@ -237,14 +247,25 @@ func TestTwoPages_ALessonSaysThatItHasLostItsWorld(t *testing.T) {
 
 func TestLessons_TheMomentThatDecidesIsMarked(t *testing.T) {
 	t.Parallel()
-	b := open(t, "#/lesson/tombstones/answer")
-	b.sees("stage", "[data-stage=observed]")
-	b.sees("mark-decisive")
-	b.click("decisive")
-	b.sees("past")
-	b.says("mark-is", "the moment that decides")
-	b.says("caption", "a handler is told of it")
-	b.sees("proof", "[data-ok=true]") // the lesson is still there
+	chromium(t)
+	for id, caption := range map[string]string{
+		"list-watch": "the list of Services: the reflector puts it into the queue",
+		"bookmarks":  "Service: the client asks the server",
+		"replace":    "the list of Services: the reflector puts it into the queue",
+		"tombstones": "a handler is told of it",
+	} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, "#/lesson/"+id+"/answer", fast)
+			b.sees("stage", "[data-stage=observed]")
+			b.sees("mark-decisive")
+			b.click("decisive")
+			b.sees("past")
+			b.says("mark-is", "the moment that decides")
+			b.says("caption", caption)
+			b.sees("proof", "[data-ok=true]") // the lesson is still there
+		})
+	}
 }
 
 func TestLook_SaysWhatIsSlowAndWhyAKeyWasReconciled(t *testing.T) {
