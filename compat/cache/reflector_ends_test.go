@@ -153,3 +153,27 @@ func TestReflector_ASecondRunWaitsForTheFirst(t *testing.T) {
 		l.Expect(t, "Replace 1 at 1")
 	})
 }
+
+// A list is what a failed resync leads to. So it does not end one, and ends the watch behind it.
+func TestBridgeStream_AFailedResyncEndsAWatchAndNoStreamingList(t *testing.T) {
+	r := NewReflector(&ListWatch{}, &corev1.ConfigMap{}, NewStore(MetaNamespaceKeyFunc), 0)
+	failed := make(chan error, 1)
+	failed <- errors.New("unable to resync")
+	r.bridge.interrupt = failed
+	w := watch.NewRaceFreeFake()
+	streaming := true
+	s := newBridgeStream(t.Context(), r.bridge, metav1.ListOptions{SendInitialEvents: &streaming}, w)
+	defer s.Close()
+	for range 50 { // a select between the two would choose at random
+		w.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}})
+		_, err := s.Next()
+		require.NoError(t, err)
+	}
+	w.Action(watch.Bookmark, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		ResourceVersion: "1", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+	}})
+	_, err := s.Next()
+	require.NoError(t, err)
+	_, err = s.Next()
+	require.ErrorContains(t, err, "unable to resync")
+}
